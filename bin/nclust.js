@@ -42,7 +42,7 @@ async function main(argv) {
   if ('enableCompileCache' in module) (await import('../lib/cli/compile-cache.js')).keepCompiled(process.env);
   const { runProgram } = await import('../lib/cli/program.js');
   process.exitCode = await runProgram(argv, io);
-  // Exits at once, because Node.js takes longer to find that nothing is left to do.
+  // process.exit() is faster than waiting until Node.js finds that nothing is left to do.
   if (process.stdout.writableLength === 0 && !hasTalked) process.exit();
 }
 

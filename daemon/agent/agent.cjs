@@ -17,7 +17,8 @@ function start() {
   hidePreload();
   const settings = takeSettings();
   delete require.cache[__filename];
-  // Worker threads and children of the app have no settings, because takeSettings() removed them.
+  // Worker threads and children of the app find no settings, because takeSettings() has deleted the
+  // variable.
   if (settings === null || typeof process.send !== 'function') return;
   const { requireOnDemand } = loader();
   const { onBooted } = /** @type {typeof import('./booted.cjs')} */ (requireOnDemand('./booted.cjs'));
@@ -87,7 +88,8 @@ function obey(channel, sockets, requireOnDemand, vitals) {
   let takeBack = () => {};
   channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();
-    // Reports the caught signals before the drain too, because the keeper may not wait for its end.
+    // Reports the caught signals before the drain too, because the keeper may not wait for the
+    // end of the drain.
     channel.say({ act: 'draining', caught: caughtSignals(), hasWorkers: hasWorkers() });
     // channel.letGo: when the app has closed everything, the open channel must not keep it alive.
     requireOnDemand('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
@@ -158,7 +160,8 @@ const MESSAGE_MAX_CHARS = 2_000;
 const STACK_MAX_CHARS = 16_000;
 
 /**
- * Sends uncaught exceptions as PM2's event "process:exception".
+ * Sends uncaught exceptions as PM2's event "process:exception". Also reports to the
+ * keeper if a UDP socket gets EADDRINUSE and the app does not handle this error.
  * @param {Channel} channel
  */
 function tellExceptions(channel) {

@@ -1,5 +1,5 @@
-// If this worker has more than its fair share of connections, passes new connections to the keeper
-// before it reads from them (docs/balancing.md).
+// A worker with more than its fair share of connections passes new connections to the keeper before
+// it reads from them. With sticky scheduling, it passes every connection (docs/balancing.md).
 'use strict';
 
 const clock = require('./isolation.cjs');
@@ -14,9 +14,9 @@ const SLACK = 2;
 const SLACK_PART = 0.2;
 const CHURN_SPAN_MS = 100;
 /**
- * Limit of the slack for short connections, because passing on a short connection costs more than
- * serving it. Without this slack, 4 workers passed on every third connection of a client that opens
- * a connection for each request.
+ * Maximum of the extra slack for short connections. This slack exists because passing on a short
+ * connection costs more than serving it. Without the slack, 4 workers passed on every third
+ * connection of a client that opens a connection for each request.
  */
 const CHURN_SLACK_MAX = 32;
 
@@ -25,7 +25,10 @@ class Balance {
   #sockets;
   #isSticky;
   #nowMono;
-  /** Infinity: there are no other workers. 0 until the keeper has sent a share. */
+  /**
+   * Infinity: this worker keeps all connections, for example because there are no other workers.
+   * 0 until the keeper has sent a share.
+   */
   #share = 0;
   /** `accepted`: connections since `sinceMono`. `open`: open connections at `sinceMono`. */
   #span = { sinceMono: 0, accepted: 0, open: 0 };
@@ -88,8 +91,8 @@ class Balance {
     if (this.#isSticky) return true;
     const { open } = this.#sockets.servers;
     this.#measureChurn(open);
-    // The worker lowers its share, because the keeper sends a new share only when a worker has too
-    // many connections.
+    // Lowers an old share that is too high, because the keeper sends a new share only after a
+    // worker has passed on a connection.
     if (open < this.#share / 2) this.#share = open;
     return open >= this.#share + Math.max(SLACK, Math.floor(this.#share * SLACK_PART), this.#churnSlack);
   }

@@ -26,7 +26,8 @@ function bindPath(wanted) {
 /**
  * Links the path to the socket again, because the app may have removed the path before listen().
  * @param {string} wanted
- * @returns {boolean}  false when all names of the socket are gone.
+ * @returns {boolean}  true: the path exists. false: the path could not be linked, for example
+ *   because the spare name of the socket is gone too.
  */
 function restorePath(wanted) {
   try {

@@ -18,7 +18,7 @@ const REUSE_PORT = 2;
 
 /**
  * First tries to bind without SO_REUSEPORT, because SO_REUSEPORT would hide a conflict. Then binds
- * with SO_REUSEPORT. null: the address is in use.
+ * with SO_REUSEPORT. Returns null if the bind fails, usually because the address is in use.
  * @param {Claim} claim
  */
 function bindAlone(claim) {
@@ -30,7 +30,8 @@ function bindAlone(claim) {
 }
 
 /**
- * Shares the address with other processes, if the system can (Node.js 22.12).
+ * Binds an address that other processes may use too (SO_REUSEPORT, since Node.js 22.12). Returns
+ * null for a Unix socket, or if the bind fails.
  * @param {Claim} claim
  */
 function bindBeside(claim) {

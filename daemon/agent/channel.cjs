@@ -1,4 +1,5 @@
-// The channel to the keeper: IPC, or a socket of the next keeper after the first keeper has died.
+// The channel to the keeper. It is IPC to the keeper that started this process. After the death of
+// that keeper, it is a socket of a later keeper.
 'use strict';
 
 const { tryTo } = require('./isolation.cjs');

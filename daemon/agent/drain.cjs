@@ -1,6 +1,6 @@
 // Finishes the requests of HTTP servers (plain, TLS, HTTP/2) before the process exits.
 //
-// handover Other workers still serve. Each further response has `Connection: close`, so that the
+//   handover  Other workers still serve. Each further response has `Connection: close`, so that the
 //             client connects to another worker. An idle connection closes after a pause, because
 //             its next request may be on its way and would be reset.
 //   finish    No other worker serves. Idle connections close at once.
@@ -134,7 +134,7 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
       clearInterval(timer);
       onEmpty();
     };
-    // Polls, because a listener on each connection from its beginning would cost more.
+    // Polls, because that is cheaper than a listener on each connection from its beginning.
     timer = setInterval(look, LOOK_EVERY_MS);
     look();
   });
@@ -146,8 +146,8 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
 }
 
 /**
- * Keeps the process alive until a handler of the app runs. Because the servers are closed, the
- * process might exit before that.
+ * Keeps the process alive until a handler of the app runs, but at most for SIGNAL_WAIT_MS. Without
+ * the timer the process might exit before the signal arrives, because its servers are closed.
  * @param {string[]} events
  * @param {() => void} onAsked
  */

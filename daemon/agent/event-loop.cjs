@@ -13,8 +13,8 @@ const { setImmediate, setInterval, clearInterval } = require('node:timers');
 const SURE_PART = 0.25;
 const SURE_MS = 20;
 /**
- * If the interval is longer than this, a delay below SURE_MS does not read the load, because
- * reading the load allocates an object.
+ * If the interval is longer than this, the sampler does not read the load for a delay below
+ * SURE_MS, because reading the load allocates an object.
  */
 const CLOSE_MS = 20;
 
@@ -58,7 +58,7 @@ function createLoopSampler(load, isolate, onLook) {
     end: () => clearInterval(timer),
     /**
      * Call this regularly, because delayOf() needs a recent active time.
-     * @param {number} ms  0 stops the sampling.
+     * @param {number} ms  New interval. 0 stops the sampling.
      */
     look(ms) {
       activeMs = load.activeMs();

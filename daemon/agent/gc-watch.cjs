@@ -6,14 +6,14 @@ const { PerformanceObserver } = require('node:perf_hooks');
 /** @import { Isolation } from './isolation.cjs' */
 
 /**
- * If there are more garbage collections than this between two reports, only some reports are
- * watched. The reason: Node.js takes 50 to 250 us to report one collection, and a busy process has
+ * If the observer sees more garbage collections than this between two reports, it pauses for the
+ * next reports, because Node.js takes 50 to 250 us to report one collection, and a busy process has
  * a hundred collections per second.
  */
 const COLLECTIONS_MAX = 10;
-/** Wanted mean of watched collections between two reports, when only some reports are watched. */
+/** If the observer pauses, it still sees about this many collections per report on average. */
 const COLLECTIONS_MEAN = 3;
-/** Limit of unwatched reports in a row. Their number at most doubles each time. */
+/** Limit of reports in one pause of the observer. Pauses grow in steps: 1, 3, 7, 15, 19. */
 const UNWATCHED_MAX = 19;
 
 /** @param {Isolation} isolate */

@@ -8,7 +8,7 @@
 //                 parts  think             a turn of the event loop; at least 2 x parts
 //
 // The agent does this only if the client thinks at least four times as long as `parts`. So the FIN
-// arrives before the next line.
+// arrives before the next line. The agent also ends a connection that was silent for QUIET_MS.
 'use strict';
 
 const { setImmediate, setTimeout } = require('node:timers');
@@ -75,8 +75,8 @@ function watch(socket) {
     thinkMs: 0,
   };
   const { _unrefTimer } = socket;
-  // Node.js calls _unrefTimer() whenever it reads or writes bytes. A 'data' listener could start to
-  // read before the app does.
+  // Node.js calls _unrefTimer() whenever it reads or writes bytes. A 'data' listener is not used,
+  // because it could start to read before the app does.
   socket._unrefTimer = function () {
     note(socket, talk);
     _unrefTimer.call(this);

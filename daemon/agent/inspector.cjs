@@ -14,6 +14,7 @@ const HOST = '127.0.0.1';
  * the process.
  * @param {boolean} isOn
  * @returns {{ url?: string, was?: string, refusal?: { code: string, message: string } }}
+ *   `url`: the address after this call. `was`: the address before it. Undefined: not open.
  */
 function inspect(isOn) {
   try {
@@ -136,7 +137,8 @@ function connect(domain) {
 }
 
 /**
- * Returns the answer: a session with the own process answers before session.post() returns.
+ * Returns the answer, because a session with this process answers before session.post() returns.
+ * Throws if the answer is an error.
  * @param {import('node:inspector').Session} session
  * @param {string} method
  * @param {object} [params]

@@ -2,8 +2,9 @@
 'use strict';
 
 /**
- * Returns the kind of address. null: Node.js handles this call without the agent (handles,
- * `exclusive` paths and bad arguments).
+ * Returns the kind of address. null: Node.js handles this call without the agent: handles and file
+ * descriptors, abstract sockets, paths with `exclusive` or `reusePort`, bad arguments, and
+ * `reusePort` before Node.js 22.12.
  * @param {any[]} args
  * @param {any} options
  */

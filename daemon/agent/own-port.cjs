@@ -37,8 +37,8 @@ function refuseOwnPort(channel) {
 }
 
 /**
- * Patches the handles, which connect once for each address, after the lookup of names. Other tools
- * patch other functions.
+ * Patches connect() of the handles: it runs once for each address, after the name lookup, and other
+ * tools do not patch it.
  * @param {(address: { address: string, port: number }, then: (isOwn: boolean) => void) => void} ask
  * @returns {() => void}  Removes the patch.
  */
@@ -96,7 +96,8 @@ function prototypeOfHandles() {
 
 /**
  * @param {any} handle
- * @returns {{ address: string, port: number } | null}  Null: the peer is on another machine.
+ * @returns {{ address: string, port: number } | null}  Null: the peer is on another machine, or
+ *   its address is not known.
  */
 function ownAddressOf(handle) {
   /** @type {{ address?: string, port?: number }} */

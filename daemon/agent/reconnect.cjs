@@ -20,8 +20,8 @@ const LOOK_EVERY_MS = 200;
  * @returns {{ say: (message: object) => boolean }}
  */
 function findKeeper({ home, instanceId, logFiles, receive }) {
-  // Begins at once. A later timer might never fire, because an app that fills its pipe hangs in
-  // write(2).
+  // Starts the log fallback at once. A later timer might never fire, because an app that fills its
+  // pipe hangs in write(2).
   const begin = () =>
     logFiles && process.platform === 'linux'
       ? require('./log-fallback.cjs').startLogFallback({ logFiles, home })
@@ -36,7 +36,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
     try {
       knock();
     } catch {
-      // For example, there is no descriptor left.
+      // knock() throws, for example, if no descriptor is left.
       lookLater();
     }
   };

@@ -22,7 +22,7 @@ const QUIET_REPORT_MS = 5_000;
 const HANDLES_EVERY = 10;
 const BUSY_ELU = 0.05;
 const CLOSE_LOOK_MS = 20;
-/** Interval of samples in an idle process. Ten in a second cost 3 KB and a thousandth of a core. */
+/** Interval of samples in an idle process. Ten samples a second cost 3 KB and 0.1 % of a core. */
 const IDLE_LOOK_MS = 100;
 const REST_LOOK_MS = 500;
 const REST_ELU = 0.01;
@@ -32,11 +32,11 @@ const REST_ELU = 0.01;
  */
 const REST_DELAY = 0.1;
 /**
- * If a delay exceeds REST_DELAY in this many reports in a row, the process itself causes the
- * delays.
+ * If a delay exceeds REST_DELAY in this many reports in a row, the agent assumes that the process
+ * itself causes the delays.
  */
 const HELD_UP_REPORTS = 3;
-/** An idle process reports a delay above this at once. */
+/** If a delay exceeds this, a quiet process reports it without waiting for QUIET_REPORT_MS. */
 const HELD_UP_MS = 50;
 const DELAYS_MAX = 256;
 

@@ -24,7 +24,8 @@ class Servers {
   }
 
   /**
-   * Servers that already have listeners of the agent, because a server may listen several times.
+   * Servers that already have the listeners of the agent. A server may listen several times, but
+   * must get the listeners only once.
    * @type {WeakSet<any>}
    */
   #watched = new WeakSet();
@@ -45,8 +46,8 @@ class Servers {
   }
 
   /**
-   * Listens for 'upgrade' only while the app listens too, because with any listener Node.js
-   * upgrades connections.
+   * Listens for 'upgrade' only while the app has a listener too, because Node.js upgrades
+   * connections as soon as there is a listener.
    * @param {any} server
    */
   #watchUpgrades(server) {

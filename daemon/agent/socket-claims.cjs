@@ -149,7 +149,7 @@ class SocketClaims {
     this.#uses.delete(claimKey(claim));
     // Uses errorMonitor, so that Node.js still throws an error that the app does not handle.
     server.once(errorMonitor, (/** @type {NodeJS.ErrnoException} */ { code }) => this.#report(use, String(code)));
-    // Fails, and emits the error of Node.js.
+    // This second attempt fails too, so that Node.js emits its own error.
     this.#node.listen(server, { ...call.options, signal: undefined });
   }
 
@@ -244,7 +244,7 @@ class SocketClaims {
   }
 
   #loseKeeper() {
-    // Opens the gate, because no other process can open it now.
+    // Opens the gate, because the keeper is gone and can no longer send 'admit'.
     this.openGate();
     this.balance?.lost();
     this.#source.loseKeeper();

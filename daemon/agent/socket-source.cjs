@@ -43,16 +43,16 @@ class SocketSource {
   }
 
   /**
-   * In fork mode, if the address is free, calls `onHandle` synchronously, as listen() does without
-   * nclust.
+   * In fork mode, if the process has inherited the socket or the address is free, calls `onHandle`
+   * synchronously, as listen() does without nclust.
    * @param {Use} use
    * @param {OnHandle} onHandle
    * @param {OnRefused} onRefused
    */
   obtain(use, onHandle, onRefused) {
     if (!this.#isCluster && this.#obtainAtOnce(use.claim, onHandle)) return;
-    // In fork mode, the address is in use: by another app, by an orphan, or because this process
-    // listened there before a close().
+    // In fork mode, the bind has failed, usually because the address is in use: by another app, by
+    // an orphan, or because this process listened there before a close().
     if (this.#channel.isOpen()) this.askKeeper(use, onHandle, onRefused);
     else bindWithoutKeeper(use, onHandle);
   }
@@ -87,7 +87,7 @@ class SocketSource {
   /**
    * @param {Claim} claim
    * @param {OnHandle} onHandle
-   * @returns {boolean}  false: another process has the address.
+   * @returns {boolean}  false: the process cannot bind the address, or the keeper is gone.
    */
   #obtainAtOnce(claim, onHandle) {
     const inherited = this.#takeInherited(claim);
@@ -129,8 +129,8 @@ class SocketSource {
 }
 
 /**
- * Binds when the keeper is gone. Before Node.js 22.12 this fails. Then the server waits, because an
- * error would end the app.
+ * Binds when the keeper is gone. This fails before Node.js 22.12, and for Unix sockets. Then the
+ * server gets neither a socket nor an error, because an error would end the app.
  * @param {Use} use
  * @param {OnHandle} onHandle
  */

@@ -108,8 +108,8 @@ export class Control {
   }
 
   /**
-   * Changes the desired state. Saves the change to the disk before control acts on it. A known
-   * token changes nothing.
+   * Changes the desired state. Saves the change to the disk before control acts on it. For a
+   * known token, changes nothing and returns the first receipt.
    * @param {string} method
    * @param {string} token
    * @param {(desired: Desired) => Change & Pick<Receipt, 'about' | 'root' | 'plan'>} change
@@ -226,7 +226,7 @@ export class Control {
    * Works as after the death of a keeper: no connection is refused, and every process is replaced.
    * @param {Installation} successor  If the keeper of this installation does not start, control
    *   starts a keeper from the present installation.
-   * @returns {Promise<void>}  Rejects with a KeeperRefusal or a KeeperLost.
+   * @returns {Promise<void>}  Like meetsNext(), but also rejects with KeeperRefusal or KeeperLost.
    */
   exchangeKeeper(successor) {
     return this.#session.exchange(successor);

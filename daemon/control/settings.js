@@ -52,7 +52,8 @@ const LOOK_EVERY_MS = 1_000;
  * @property {(key: string, text: string) => void} set
  *   Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  * @property {(key: string) => boolean} unset  Whether the key was set. Throws the same errors.
- * @property {(given: GivenLimits | null) => LogLimits} limitsOf  Fast: called for each chunk.
+ * @property {(given: GivenLimits | null) => LogLimits} limitsOf
+ *   Called for each chunk of output, so it must be fast.
  * @property {() => MetricsSettings} metrics
  * @property {() => WebSettings} web
  * @property {() => string[]} notices
@@ -165,7 +166,8 @@ export function createSettings(file, nowMs) {
 }
 
 /**
- * Metrics and dashboard show names and loads to everyone who can reach them.
+ * Refuses an address that other machines can reach, because the metrics need no password, and the
+ * traffic of the dashboard is not encrypted.
  * @param {'metrics.listen' | 'web.listen'} key
  * @param {string} text
  * @param {boolean} allowRemote
@@ -215,7 +217,8 @@ function limit(given) {
 }
 
 /**
- * When the app was started, the manager may have run on a later Node.js, which had zstd.
+ * Returns `gzip` if this Node.js has no zstd. When the app was started, the manager may have run on
+ * a later Node.js, which had zstd.
  * @param {'gzip' | 'zstd' | 'none'} compress
  */
 function possible(compress) {

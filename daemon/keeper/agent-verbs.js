@@ -136,7 +136,8 @@ async function livingOf(findChild, instanceId) {
  * @param {Child} child
  * @param {{ act: string, [key: string]: unknown }} question
  * @param {number} [timeoutMs]  Default: until the process exits.
- * @returns {Promise<Record<string, any> | undefined>}  undefined: the process has no agent.
+ * @returns {Promise<Record<string, any> | undefined>}  undefined: the process has no agent, or the
+ *   agent cannot be reached. Rejects if the agent refuses, the process exits, or the time is over.
  */
 async function answered(child, question, timeoutMs) {
   const deadline = timeoutMs === undefined ? null : createDeadline(timeoutMs);

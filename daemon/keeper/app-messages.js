@@ -1,5 +1,6 @@
-// Passes messages of process.send() to control while control subscribes. Keeps messages that
-// describe an app. If an app sends too many messages, drops and counts them, to limit the memory.
+// The keeper passes messages of process.send() to control while control subscribes, and keeps
+// messages that describe an app. If an app sends too many messages, the keeper drops and counts the
+// rest, to limit its memory.
 
 /** @import { Child } from './child.js' */
 

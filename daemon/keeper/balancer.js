@@ -94,7 +94,7 @@ export class Balancer {
   }
 
   /**
-   * Called if the worker left the rotation before it got the connection.
+   * Called if the worker left the rotation, or exited, before it accepted the connection.
    * @param {Child} child
    * @param {number} seq
    */
@@ -226,7 +226,8 @@ export class Balancer {
   }
 
   /**
-   * @param {Child | null} worker  null: the connection waits until a worker enters the rotation.
+   * @param {Child | null} worker  If null or not reachable, the connection waits until the rotation
+   *   changes.
    * @param {Waiting} waiting
    */
   #offer(worker, waiting) {
@@ -249,7 +250,10 @@ export class Balancer {
     return offer;
   }
 
-  /** @param {Child} child  Has exited, but may have accepted a connection in an unread message. */
+  /**
+   * @param {Child} child  Has exited. The keeper may not have read yet that the child accepted a
+   *   connection.
+   */
   #takeBackOffers(child) {
     const lost = [...this.#offers].filter(([, { worker }]) => worker === child).map(([seq]) => seq);
     if (lost.length > 0 && child.isReachable)

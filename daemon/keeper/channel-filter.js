@@ -69,7 +69,8 @@ export function filterChannel(started, scope, onDropped) {
     if (cmd !== 'NODE_HANDLE' || !handle) return deliver('internalMessage', message, handle);
     if (handle === coming) coming = null;
     if (type === 'net.Native' && msg?.cmd === AGENT_CMD) return deliver('internalMessage', message, handle);
-    // Node.js would open this handle. The app sends nothing more until the keeper acknowledges it.
+    // Closes the handle, because Node.js would open it. Acknowledges the handle, because the app
+    // sends nothing more before that.
     handle.close();
     onDropped('a socket or a server');
     started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
@@ -142,7 +143,8 @@ export function filterChannel(started, scope, onDropped) {
   channel.onread = (/** @type {ArrayBuffer | undefined} */ bytes) => {
     const isBlank = isSkipping && bytes && blankSkipped(new Uint8Array(bytes));
     const { pendingHandle } = channel;
-    // Node.js in the app sends the next handle only when the last one has been acknowledged.
+    // Node.js in the app sends a handle only after the keeper has acknowledged the previous one. So
+    // two handles at once break the protocol.
     const isTooMany = Boolean(coming && pendingHandle);
     if (pendingHandle || !bytes) coming?.close();
     coming = pendingHandle ?? (bytes ? coming : null);
@@ -226,7 +228,8 @@ function internalOf(owner, name) {
 }
 
 /**
- * Logs the first dropped message of an instance at once, and then their number once a minute.
+ * Logs the first dropped message of an instance at once, and the number of further dropped messages
+ * a minute later.
  * @param {Log} log
  * @returns {(child: Pick<Child, 'instanceId' | 'app'>, what: string) => void}
  */

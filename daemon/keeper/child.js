@@ -35,8 +35,8 @@ export class Child {
   listenFailure = null;
   hasAgent = false;
   /**
-   * When the process had evaluated its main module, or first listened. For exec and for adopted
-   * processes: when the process was started.
+   * When the process had evaluated its main module, first listened, or closed its IPC channel. For
+   * exec and for adopted processes: when the process was started. null: not booted yet.
    * @type {number | null}
    */
   bootedAtMs;
@@ -49,7 +49,11 @@ export class Child {
   coming = 0;
   /** Time of the balancer's unanswered request for the load. @type {number | null} */
   askedMono = null;
-  /** Last sent share. null: the process keeps all. @type {number | null | undefined} */
+  /**
+   * Last sent share of the connections. null: the process keeps all its connections. undefined: not
+   * known, so the balancer sends the next share in any case.
+   * @type {number | null | undefined}
+   */
   share;
   /** @type {unknown} */
   report = null;
@@ -183,7 +187,7 @@ export class Child {
    * @param {{ act: string, [key: string]: unknown }} message
    * @param {Handle} [handle]
    * @param {() => void} [onSent]  The message is on its way, or can no longer be sent.
-   * @returns {boolean}  false when the agent cannot be reached.
+   * @returns {boolean}  false when the agent cannot be reached, or cannot get the handle.
    */
   tell(message, handle, onSent = () => {}) {
     if (this.#line) return handle === undefined && this.#line.send(message); // Only an IPC channel carries handles.

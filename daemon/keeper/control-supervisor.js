@@ -9,7 +9,7 @@ import { describeError } from './host/log.js';
 
 const MIN_INTERVAL_MS = 1_000;
 const PARENT_POLL_MS = 100;
-/** The keeper starts control of a new installation this often, then goes back to the old one. */
+/** After this number of failed starts of a new control, the keeper goes back to the old one. */
 const TRIES = 3;
 
 /**
@@ -158,7 +158,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     },
     snapshot: () => ({ root, refusedRoot: refused?.root ?? null, refusedWhy: refused?.why ?? null }),
     /**
-     * Switches to another installation. If it fails, the keeper goes back to `before`.
+     * Switches to another installation. If its control fails, the keeper goes back to `before`.
      * @param {string} next
      * @param {string} [before]  The root of the control that started this keeper.
      */
@@ -222,7 +222,10 @@ function mainOf(root) {
 }
 
 const LOOK_MS = 1_000;
-/** A boot takes 0.5 to 10 s. Counts ticks, because a clock also runs while a machine sleeps. */
+/**
+ * Control hangs if it is not ready after this number of ticks. A boot takes 0.5 to 10 s. Ticks are
+ * counted, because a clock also runs while a machine sleeps.
+ */
 const LOOKS = 30;
 
 /**

@@ -10,7 +10,10 @@ import { describeError, log } from './host/log.js';
 /** @import { createPipePool } from './pipes.js' */
 
 const CONTROL_EXIT_MS = 5_000;
-/** Interval of checks after SIGTERM: if control is not ready, the keeper itself stops the apps. */
+/**
+ * Interval of checks while the keeper terminates: if control is not ready, the keeper itself stops
+ * the apps.
+ */
 const CONTROL_CHECK_MS = 15_000;
 const DEFAULT_KILL_TIMEOUT_MS = 10_000;
 const HOME_CHECK_MS = 3_000;
@@ -31,14 +34,14 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
     if (isLeaving) return;
     isLeaving = true;
     supervisor.stop();
-    await new Promise((resolve) => setImmediate(resolve)); // Sends the answer to the request first.
+    await new Promise((resolve) => setImmediate(resolve)); // First answers the request.
     await controlEnded();
     try {
       pipes.removeAll();
       claim.leave();
       log('keeper-left', {});
     } catch (error) {
-      log('keeper-left-untidily', describeError(error)); // The home was removed.
+      log('keeper-left-untidily', describeError(error)); // For example, the home was removed.
     }
     process.exit(0);
   };

@@ -1,5 +1,5 @@
-// Two kinds of clients connect to the lock (lock.js): launchers that wait for control, and agents
-// whose keeper has died.
+// Two kinds of clients connect to the lock (lock.js): commands that wait for control or watch the
+// keeper, and agents that have lost their IPC channel to a keeper.
 import { PROTOCOL } from './protocol.js';
 
 /** @import { Server, Socket } from 'node:net' */

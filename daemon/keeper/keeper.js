@@ -261,7 +261,7 @@ export class Keeper {
 
   /**
    * Resolves when all spawns have finished, and the workers have received the connections that were
-   * on their way.
+   * on their way. Waits for these connections for at most a second.
    * @returns {Promise<void>}
    */
   async close() {

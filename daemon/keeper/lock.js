@@ -24,7 +24,7 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
  * @property {number} epoch
  * @property {Server} server
  * @property {() => boolean} isHeld  false when the lock was removed, so that no client can connect.
- * @property {() => void} leave  Later keepers use higher numbers.
+ * @property {() => void} leave  Leaves a mark, so that later keepers use higher numbers.
  */
 
 /**
@@ -85,7 +85,8 @@ function listenPrivately(server, path) {
 
 /**
  * @param {string} path
- * @returns {Promise<boolean>}  Rejects if the answer is unknown.
+ * @returns {Promise<boolean>}  Whether a process listens. Rejects with an error that does not show
+ *   this.
  */
 function accepts(path) {
   return new Promise((resolve, reject) => {

@@ -71,7 +71,8 @@ export function createPipePool(run, epoch) {
       return path;
     },
     /**
-     * Removes a pipe that another user owned, because this user may still open the pipe.
+     * Uses the pipes again if they are free. Removes a pipe that another user owned, because this
+     * user may still open the pipe.
      * @param {Pipes} pipes  Control has read both pipes to the end.
      */
     giveBack({ outPipe, errPipe, outFd, errFd, owner }) {

@@ -19,7 +19,10 @@ const DRAIN_SHARE = 0.75;
 const WORKERS_SHARE = 0.5;
 /** How long relatives get after SIGTERM when the main process has exited unexpectedly. */
 const LEFTOVER_GRACE_MS = 2_000;
-/** The agent of an orphan looks for a keeper every 200 ms (agent/reconnect.cjs). */
+/**
+ * Time for an agent without a keeper to connect, in ms. The agent looks for a keeper every 200 ms
+ * (agent/reconnect.cjs).
+ */
 const ORPHAN_CALL_MS = 1_000;
 
 /** @typedef {{ processTable: () => Promise<ProcessEntry[]>, log: Log }} Tools */
@@ -64,7 +67,8 @@ export class Retirement {
 }
 
 /**
- * Ends the main process, even if control dies. sweep() ends the relatives that are left.
+ * Ends the main process, even if control dies. sweep() ends the relatives that are left. A second
+ * call for the same child can only shorten the time limit.
  * @param {Child} child
  * @param {RetireParams} params
  * @param {Tools} tools
@@ -215,8 +219,9 @@ function signalRelatives(retirement, signal) {
 }
 
 /**
- * Returns SIGTERM for a program that handles SIGTERM. Otherwise a Node.js app gets SIGINT, as in
- * PM2. Another program gets SIGINT only if it handles SIGINT.
+ * Returns the wanted signal, if there is one. Otherwise a program that handles SIGTERM gets
+ * SIGTERM. Any other Node.js app gets SIGINT, as in PM2. Any other program gets SIGINT only if it
+ * handles SIGINT, and SIGTERM otherwise.
  * @param {Child} child
  * @param {Retirement} retirement
  * @param {NodeJS.Signals | null} wanted

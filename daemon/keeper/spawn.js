@@ -30,7 +30,7 @@ export function takeAgentFrom(root) {
  * @param {Pipes} pipes
  * @param {number | null} inFd
  * @param {Listener[]} sockets  Inherited in fork mode, so that listen() can be synchronous.
- * @returns {Promise<ChildProcess>}  Rejects with the code of the system.
+ * @returns {Promise<ChildProcess>}  Rejects with an error that has the code of the system.
  */
 export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
@@ -75,7 +75,8 @@ function startNode(
 }
 
 /**
- * A node:cluster worker, so that `cluster.isWorker` is true and Node.js shares its UDP sockets.
+ * Starts a node:cluster worker, so that `cluster.isWorker` is true and Node.js shares the UDP
+ * sockets of the workers.
  * @param {SpawnParams} params
  * @param {Ends} ends
  */
@@ -117,7 +118,8 @@ const RESTRICTS = /^--(experimental[-_])?permission([-_]audit)?$/;
 /**
  * @param {string[]} execArgv
  * @param {Record<string, string>} env
- * @returns {string[]}  Under the permission model, allows the app to read the agent.
+ * @returns {string[]}  Options that load the agent. Under the permission model, they also allow the
+ *   app to read the agent.
  */
 function preload(execArgv, { NODE_OPTIONS = '' }) {
   const isRestricted = [...execArgv, ...NODE_OPTIONS.split(/[\s"]+/)].some((arg) => RESTRICTS.test(arg));

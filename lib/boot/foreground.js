@@ -26,8 +26,8 @@ const PAUSE_MS = 50;
  * @param {AbortSignal} o.ending  Its abort ends the manager and the apps. The next manager
  *   restores the apps.
  * @param {(pid: number, signal: 'SIGTERM' | 'SIGKILL') => void} o.send
- * @returns {Promise<void>}  Rejects with ERR_NCLUST_CONNECTION_LOST if the manager was killed while
- *   its list had apps.
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_CONNECTION_LOST if the manager exited without
+ *   an abort of `ending`, and its list still has apps. Also rejects if a manager cannot be started.
  */
 export async function followManager({ home, notifier, talk, ending, send }) {
   const paths = homePaths(home);

@@ -33,7 +33,7 @@ const MORE_PATH = ':/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin';
  * @param {string | undefined} word  As typed. Undefined: detect it.
  * @param {object} o
  * @param {string | undefined} o.path
- * @param {string} o.instead  A command that restores the apps where there is no service.
+ * @param {string} o.instead  A command that restores the apps if there is no service.
  * @returns {Platform}
  */
 export function choosePlatform(word, { path, instead }) {

@@ -24,7 +24,8 @@ const KEEPER_LINE_MAX_BYTES = 64 * 1024;
 /**
  * @param {string} run
  * @param {AbortSignal} signal
- * @returns {Promise<Visit | null>}  Resolves when the keeper has answered. Null: no keeper.
+ * @returns {Promise<Visit | null>}  Resolves when the keeper has answered. Null: no keeper, or the
+ *   keeper has closed the connection. Rejects if the signal aborts.
  */
 export async function visitKeeper(run, signal) {
   for (;;) {
@@ -73,7 +74,8 @@ function welcomed(socket, signal) {
 }
 
 /**
- * Whether the last keeper was not killed: then it has left a mark, or its home was removed.
+ * Whether the last keeper exited and was not killed. Then it has left a mark, or all marks are
+ * gone, because the home was removed.
  * @param {string} run
  */
 export function hasLeft(run) {

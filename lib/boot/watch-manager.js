@@ -13,7 +13,10 @@ const ANSWER_MS = 10_000;
 /** Interval while apps start, and after a check without an answer, in ms. */
 const SOON_MS = 250;
 
-/** Number of checks in a row without an answer. One such check may only mean a busy machine. */
+/**
+ * A process hangs if it does not answer this number of checks in a row. One check without an answer
+ * may only mean a busy machine.
+ */
 const SILENT_LOOKS = 2;
 
 const EXTENSION_MS = 60_000;
@@ -83,7 +86,8 @@ async function look({ run, sock }, withinMs, signal) {
 }
 
 /**
- * Names the process that hangs. If neither process answers, the machine is only busy.
+ * Returns the process that does not answer while the other one does, or ''. If neither process
+ * answers, only the machine is busy.
  * @param {Look} found
  */
 function silentHalf({ isKeeperThere, slots }) {

@@ -30,7 +30,8 @@ const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
 /**
  * @param {string[]} argv
  * @param {Io} io
- * @returns {Promise<number>}  The exit status. Rejects with the NclustError of the command.
+ * @returns {Promise<number>}  The exit status. Rejects with the NclustError of the command, or if
+ *   the usage is wrong.
  */
 export async function parseCommandLine(argv, io) {
   const end = argv.indexOf('--');
@@ -157,7 +158,8 @@ async function addAction(program, command, row, args, io, onDone) {
 }
 
 /**
- * Reports options of PM2 that have no effect. A script with such an option must not fail.
+ * Accepts and reports options of PM2 that have no effect, because a script with such an option must
+ * not fail.
  * @param {[flags: string, why: string][]} unneeded
  * @param {Command} command
  * @param {Io} io

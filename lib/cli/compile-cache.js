@@ -18,8 +18,9 @@ export function keepCompiled(env) {
 /**
  * @param {Record<string, string | undefined>} env
  * @param {{ platform: string, geteuid?: () => number }} o
- * @returns {string | null}  Null if HOME is not set or the folder belongs to another user: sudo
- *   may keep HOME, and root must not run code that another user can write.
+ * @returns {string | null}  Null if HOME is not set, or if HOME or XDG_CACHE_HOME belongs to
+ *   another user. Reason: sudo may keep HOME, and root must not run code that another user can
+ *   write.
  */
 export function cacheFolder({ HOME: home, XDG_CACHE_HOME: cache }, { platform, geteuid }) {
   const isOwn = (/** @type {string} */ folder) => ownerOf(folder) === geteuid?.();

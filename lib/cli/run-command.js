@@ -122,10 +122,10 @@ function screenOf(options, io, detected) {
 }
 
 /**
- * Returns the current folder without resolving symbolic links. The system resolves them. So an app
- * that was started in /srv/app/current would keep today's release, and no reload would run the next
- * release. Shells keep the unresolved path in PWD. It counts only if it leads to the current folder
- * (POSIX, `pwd -L`).
+ * Returns the path of the current folder with its symbolic links, as shells keep it in PWD. The
+ * system resolves links: with its path, an app that was started in /srv/app/current would keep
+ * today's release, and no reload would run the next release. PWD counts only if it leads to the
+ * current folder (POSIX, `pwd -L`).
  * @param {string} cwd  From the system.
  * @param {string | undefined} pwd
  */

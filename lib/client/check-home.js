@@ -18,8 +18,8 @@ export function checkHome(home, { uid = process.geteuid?.() ?? 0 } = {}) {
   const stat = statIfThere(home);
   if (stat) checkOwn(home, stat, uid);
   const fault = findHomeFault(home, { uid });
-  // Checks the path first, because another user could make an unsafe path lead to any of our
-  // folders.
+  // Checks the path before it changes the home, because another user could make an unsafe path lead
+  // to any of our folders. closeToOthers() handles a fault of the home itself.
   if (fault && !(stat && isAt(fault.data.folder, stat)))
     throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
   if (stat) closeToOthers(home, stat.mode);
@@ -110,8 +110,8 @@ const ASIDE = /(\.\S+)?/;
 const OURS = new RegExp(`^(${STATE.source}|${OTHERS.source})${ASIDE.source}$`);
 
 /**
- * Closes a home that contains only our files. Never touches a folder with other files (/tmp, a
- * project).
+ * Closes a home to other users if it contains only our files. Throws ERR_NCLUST_HOME_OPEN if it
+ * contains other files, because the folder may be /tmp or a project.
  * @param {string} home
  * @param {number} mode
  */

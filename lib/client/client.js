@@ -42,8 +42,8 @@ export async function openClient(reach, reachAgain = reach, { isAnyVersion = fal
 }
 
 /**
- * Reconnects after a broken connection, and repeats unanswered requests. A repeated request has the
- * same token, so control performs it only once.
+ * Reconnects after a broken connection, and repeats unanswered requests. A repeated mutation has
+ * the same token, so control performs it only once.
  */
 export class Client {
   /** @type {Hello | null} */
@@ -84,9 +84,10 @@ export class Client {
    * @param {Method} method
    * @param {object} [params]  Mutations carry a `token`.
    * @param {object} [o]
-   * @param {AbortSignal} [o.signal]  Ends the wait, not the change. Then request() rejects.
-   * @returns {Promise<any>}  Rejects with the server's NclustError, ERR_NCLUST_CONNECTION_LOST, or
-   *   ERR_NCLUST_DAEMON_UNREACHABLE after a time limit that few methods have (pending-requests.js).
+   * @param {AbortSignal} [o.signal]  Ends the wait, not the change.
+   * @returns {Promise<any>}  Rejects with an error of the server, of the connection, or of
+   *   `reachAgain`; with the reason of `signal`; or with ERR_NCLUST_DAEMON_UNREACHABLE after a time
+   *   limit that only a few methods have (pending-requests.js).
    */
   request(method, params = {}, { signal } = {}) {
     if (this.#state === 'closed') return Promise.reject(connectionLostError());
@@ -94,7 +95,7 @@ export class Client {
     const id = this.#nextId++;
     const answer = this.#requests.add(id, method, { line: requestLine(id, method, params), signal });
     if (this.#state === 'open') this.#requests.send(id, this.#socket);
-    else void this.#reconnect(); // #reconnect() settles every pending request.
+    else void this.#reconnect(); // #reconnect() sends or rejects every pending request.
     return answer;
   }
 
@@ -123,8 +124,8 @@ export class Client {
 
   /**
    * Sends a request. Yields notifications and the answer, in order, until the connection breaks or
-   * closes. Does not repeat the request after that, because only the caller knows what arrived.
-   * Allows one reader at a time.
+   * closes. Throws if the server answers with an error. Does not repeat the request after a broken
+   * connection, because only the caller knows what arrived. Allows one reader at a time.
    * @param {Method} method
    * @param {object} [params]
    * @returns {AsyncGenerator<RpcMessage, void, void>}

@@ -13,15 +13,15 @@ import { tryConnect } from './try-connect.js';
  */
 const LAUNCH_DEADLINE_MS = 20_000;
 
-/** Time for which a read-only command waits for a control that the keeper is restarting, in ms. */
+/** Time limit for connectOnly(), which waits while the keeper restarts control, in ms. */
 const RETURN_DEADLINE_MS = 5_000;
 
 /** Pause before the next attempt if no event will report a change, in ms. */
 const PAUSE_MS = 20;
 
 /**
- * Connects to control; starts the keeper if the home has none. Concurrent callers agree on one
- * keeper, because its lock decides.
+ * Connects to control; starts the keeper if the home has none. Concurrent callers get the same
+ * keeper, because only one keeper can hold the lock of the home.
  *
  *     nclust.sock answers? ---------------------------> done
  *       | no
@@ -30,7 +30,7 @@ const PAUSE_MS = 20;
  *     spawn one: "ok" -> try again, "held" (other was quicker) -> try again, "error" -> throw
  * @param {string} home  Absolute. Created if missing.
  * @param {AbortSignal} [callerSignal]
- * @returns {Promise<Socket>}  The caller closes it.
+ * @returns {Promise<Socket>}  The caller closes the socket.
  */
 export async function connectOrLaunch(home, callerSignal) {
   const { checkHome } = await import('./check-home.js');
@@ -64,7 +64,7 @@ export async function connectOrLaunch(home, callerSignal) {
  * control, waits for that.
  * @param {string} home
  * @param {AbortSignal} [callerSignal]
- * @returns {Promise<Socket | null>}  Null if no manager runs. The caller closes it.
+ * @returns {Promise<Socket | null>}  Null if no manager runs. The caller closes the socket.
  */
 export async function connectOnly(home, callerSignal) {
   if (!checkWayTo(home)) return null;
@@ -93,8 +93,9 @@ export async function connectOnly(home, callerSignal) {
 }
 
 /**
- * A user who can replace the home could listen at its socket, and would get what the command sends,
- * such as the variables of the shell. Root may connect to the manager of another user.
+ * Throws ERR_NCLUST_HOME_EXPOSED if another user can replace the home. That user could listen at
+ * its socket, and would get what the command sends, such as the variables of the shell. Root may
+ * connect to the manager of another user.
  * @param {string} home
  * @returns {boolean}  False: there is no home, and another user could put one there.
  */
@@ -120,7 +121,7 @@ function ownerOf(home, own) {
 }
 
 /**
- * Imported on demand, because a command does not need it if control answers at once.
+ * Imports keeper-socket.js on demand, because a command needs it only if control does not answer.
  * @param {string} run
  * @param {AbortSignal} signal
  */
@@ -138,8 +139,8 @@ async function waitAtKeeperSocket(keeper, signal, onFailure) {
   const { waitForControl } = await import('./keeper-socket.js');
   const startedMono = performance.now();
   await waitForControl(keeper, signal, onFailure);
-  // The keeper reports that control is ready, but its socket did not answer: control is exiting, or
-  // the socket was removed. A pause avoids a busy loop.
+  // If the keeper reports at once that control is ready, although the socket of control did not
+  // answer, then control is exiting, or its socket was removed. A pause avoids a busy loop.
   if (performance.now() - startedMono < PAUSE_MS) await pause();
 }
 

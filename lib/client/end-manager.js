@@ -9,7 +9,7 @@ import { countSavedApps } from './not-running.js';
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from './client.js' */
 
-/** Time limit from the answer until keeper and control have exited, in ms. */
+/** Time limit for each wait for the exit of the manager after its answer to `kill`, in ms. */
 const END_DEADLINE_MS = 10_000;
 
 /**
@@ -42,8 +42,9 @@ async function startAndLeave(context) {
 }
 
 /**
- * Control answers just before it exits. This waits for the exit, so that the next command does not
- * find the old manager. If the connection breaks and no manager is left, the manager has exited.
+ * Control answers just before it exits. This function waits for the exit, so that the next command
+ * does not find the old manager. Ignores ERR_NCLUST_CONNECTION_LOST, because it usually means that
+ * the manager has already exited.
  * @param {Client} client
  * @param {string} home
  */
@@ -56,7 +57,7 @@ async function killAndWait(client, home) {
   }
   await client.close();
   const signal = AbortSignal.timeout(END_DEADLINE_MS);
-  // Another keeper may have replaced the keeper in control's hello.
+  // Waits at the socket of the current keeper, because it may have replaced the keeper in `hello`.
   const hasLeft = await waitUntilLeft(homePaths(home).run, signal).then(
     () => true,
     () => false,
@@ -155,7 +156,8 @@ async function launchAndOpen(home, signal) {
 /**
  * @template T
  * @param {Promise<T>} answer
- * @returns {Promise<T | null>}  Null: the connection broke, and no manager is left.
+ * @returns {Promise<T | null>}  Resolves with null if `answer` rejects with
+ *   ERR_NCLUST_CONNECTION_LOST.
  */
 async function unlessLost(answer) {
   try {

@@ -17,7 +17,7 @@ const READ_BYTES = 64 * 1024;
  * @param {AbortSignal} o.signal
  * @param {(folder: string, name: string, onChange: () => void) => () => void} [o.notice]
  * @returns {AsyncGenerator<{ entries: LoggedEvent[], isHistory: boolean, isGap: boolean }, void, void>}
- *   First the existing entries. `isGap`: entries in between were deleted.
+ *   First the existing entries. `isGap`: entries were deleted before this function could read them.
  */
 export async function* tailEvents(path, { signal, notice = noticeChanges }) {
   /** Watches before the first read, so that it misses no change in between. */
@@ -97,7 +97,7 @@ function createReader(path) {
     const newer = all.slice(at + 1);
     for (const { fd } of all.slice(0, at + 1)) closeSync(fd);
     if (newer.length === 0) return { entries, isGap: false };
-    // Reads entries that were added to the rotated file between the two checks.
+    // Reads entries that control added to the rotated file after the first read above.
     if (place) entries.push(...readNewEntries(place));
     const isGap = place !== null && at === -1;
     for (const { fd, ino } of newer) {
@@ -136,7 +136,7 @@ function isSameFile(path, { ino }) {
  * @returns {LoggedEvent[]}
  */
 function readNewEntries(place) {
-  // Another program has truncated the file.
+  // If another program has truncated the file, reads it from its beginning.
   if (fstatSync(place.fd).size < place.at) Object.assign(place, { at: 0, rest: Buffer.alloc(0) });
   const chunks = [place.rest];
   for (;;) {

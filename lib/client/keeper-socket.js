@@ -24,7 +24,7 @@ export async function findKeeper(run, signal) {
  * @param {Socket} socket
  * @param {AbortSignal} signal
  * @param {(reason: string) => void} onFailure  Called if control fails. The keeper retries.
- * @returns {Promise<'ready' | 'gone'>}  gone: the keeper left first.
+ * @returns {Promise<'ready' | 'gone'>}  gone: the connection ended first, or a line was too long.
  */
 export function waitForControl(socket, signal, onFailure) {
   return new Promise((resolve, reject) => {
@@ -56,7 +56,8 @@ export function waitForControl(socket, signal, onFailure) {
 }
 
 /**
- * Waits until the keeper of a home has left. It exits last, which closes its socket.
+ * Waits until the keeper of a home has exited, which closes its socket. The keeper exits after
+ * control.
  * @param {string} run
  * @param {AbortSignal} signal
  */

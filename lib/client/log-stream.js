@@ -36,7 +36,8 @@ const SUBSCRIPTION = 'logs';
  * @param {AbortSignal} o.signal  Ends the stream if the caller also closes the client.
  * @param {(lines: number) => void} [o.onCaughtUp]  Called after the existing lines.
  * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  Default: a notice.
- * @param {(names: string[]) => void} [o.onGap]  Lines in between are gone. Default: a notice.
+ * @param {(names: string[]) => void} [o.onGap]  Called if lines between two yielded lines are gone.
+ *   Default: a notice.
  * @param {number} [o.patienceMs]
  * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends after the existing lines.
  *   With `follow`, ends when the manager ends.
@@ -98,8 +99,8 @@ export async function* streamLogs(
  * @param {AbortSignal} o.signal
  * @param {boolean} o.isCaughtUp
  * @param {number} o.patienceMs
- * @returns {Promise<boolean>}  False: the manager has ended. Throws if it had not sent all
- *   existing lines.
+ * @returns {Promise<boolean>}  False: `signal` is aborted, or the manager ended after it had sent
+ *   all existing lines. Rejects if the connection fails for another reason.
  */
 async function reconnect(client, { talk, signal, isCaughtUp, patienceMs }) {
   const timer = setTimeout(() => talk(WAITING), patienceMs);

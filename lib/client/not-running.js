@@ -6,7 +6,8 @@ import { homePaths } from '../shared/paths.js';
 
 /**
  * @param {string} home
- * @returns {number}  0 if the state is missing or unreadable. A manager reports this at start.
+ * @returns {number}  0 if the state is missing or unreadable. The manager reports an unreadable
+ *   state when it starts.
  */
 export function countSavedApps(home) {
   try {

@@ -8,14 +8,14 @@ import { fromWire, NclustError } from '../shared/errors.js';
 const MAX_SENDS = 5;
 
 /**
- * An update needs more attempts, because it replaces control. Then three new controls may crash
- * before the keeper goes back. A dying control may get the request twice.
+ * An update needs more attempts, because it replaces control: three new controls may crash before
+ * the keeper starts the old version again, and a dying control may get the request twice.
  */
 const MAX_SENDS_OF_UPDATE = 10;
 
 /**
- * Control answers these methods from memory. If control takes longer, it hangs. Then the command
- * must not hang, too.
+ * Control answers these methods from memory. If control does not answer within ANSWER_DEADLINE_MS,
+ * it hangs. Then the request fails, so that the command does not hang, too.
  */
 const ANSWERED_AT_ONCE = new Set(['hello', 'list', 'reset', 'unsubscribe']);
 const ANSWER_DEADLINE_MS = 10_000;
@@ -39,7 +39,7 @@ export class PendingRequests {
   /**
    * @param {object} o
    * @param {() => void} o.onChange  The number of requests may have changed.
-   * @param {() => void} o.onAbandoned  The caller of the last request does not wait any more.
+   * @param {() => void} o.onAbandoned  The last request was aborted, or reached its time limit.
    */
   constructor({ onChange, onAbandoned }) {
     this.#onChange = onChange;

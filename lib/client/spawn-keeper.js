@@ -16,7 +16,7 @@ const TAIL_BYTES = 4 * 1024;
 const TAIL_LINES = 10;
 
 /**
- * Starts a keeper that outlives this process and waits for its report.
+ * Starts a keeper that outlives this process. Then waits for the keeper's report.
  * @param {HomePaths} paths
  * @param {AbortSignal} signal
  * @returns {Promise<'ok' | 'held'>}  ok: control is ready. held: another keeper owns the home.
@@ -72,7 +72,8 @@ function keeperEnv(home) {
 /**
  * @param {Socket} pipe
  * @param {AbortSignal} signal
- * @returns {Promise<string | null>}  Null if the keeper exited without a report.
+ * @returns {Promise<string | null>}  Null if the keeper exited without a report, or the report is
+ *   too long.
  */
 function readReport(pipe, signal) {
   return new Promise((resolve, reject) => {

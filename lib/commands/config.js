@@ -31,7 +31,7 @@ export async function init(context, [kind]) {
 }
 
 /**
- * An ES module has no `module.exports`.
+ * Whether a .js file in this folder is an ES module, which has no `module.exports`.
  * @param {string} folder
  */
 function isModule(folder) {
@@ -44,14 +44,14 @@ function isModule(folder) {
 
 /**
  * @param {string} file
- * @returns {string | null}  Null: there is no such file.
+ * @returns {string | null}  The module type. Null: the file is missing.
  */
 function typeIn(file) {
   if (!existsSync(file)) return null;
   try {
     return String(JSON.parse(readFileSync(file, 'utf8')).type ?? 'commonjs');
   } catch {
-    return 'commonjs'; // Node.js will report the error; here it only affects a name.
+    return 'commonjs'; // Node.js will report the error; here the type only affects the file name.
   }
 }
 
@@ -69,7 +69,7 @@ function typeIn(file) {
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<Validated>}  Throws ERR_NCLUST_BAD_CONFIG with all errors.
+ * @returns {Promise<Validated>}  Rejects like readConfig().
  */
 export async function validate(context, [file], options) {
   const { readConfig } = await import('../config/file/read.js');
@@ -108,7 +108,7 @@ const PRODUCTION =
   "{ user: 'node', host: 'example.com', ref: 'origin/main', repo: 'git@example.com:app.git', path: '/srv/app', " +
   "'post-deploy': 'npm ci && nclust startOrReload ecosystem.config.js --env production' }";
 
-/** Every line can be used without a change. */
+/** The user can uncomment every line and use it without a change. */
 const FULL = `\
 // "nclust start" in this folder runs these apps. PM2 reads this file, too.
 // All attributes: docs/config.md of nclust.

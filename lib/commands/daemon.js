@@ -7,11 +7,12 @@ import { connectOnly } from '../client/connect.js';
 /** @import { Notifier } from '../boot/systemd.js' */
 /** @import { Context } from '../cli/session/context.js' */
 
-/** Added to the longest kill_timeout, in ms. */
+/** Time that the manager may need to stop, in addition to the longest kill_timeout, in ms. */
 const SLACK_MS = 30_000;
 
 /**
- * SIGTERM and SIGINT stop the manager and its apps. The next manager restores the apps.
+ * SIGTERM and SIGINT stop the manager and its apps. The next manager restores the apps. SIGHUP
+ * reloads the apps.
  * @param {Context} context
  * @returns {Promise<{ home: string }>}  Resolves when the manager has exited.
  */

@@ -42,7 +42,8 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
   const isLabelled = deployment.hosts.length > 1;
   const lines = new PassThrough({ objectMode: true });
   const interrupted = new AbortController();
-  // A second Ctrl-C does not wait until the hosts are unlocked.
+  // The first Ctrl-C ends the deployment and unlocks the hosts. A second Ctrl-C ends the command at
+  // once.
   const leaveSignals = context.onInterrupt(() => {
     leaveSignals();
     interrupted.abort();
@@ -65,7 +66,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
     leaveSignals();
     lines.end();
   });
-  // Awaited below, after the lines have been shown.
+  // Avoids an unhandled rejection, because `work` is awaited only after the last line.
   work.catch(() => {});
   yield* lines;
   await work;

@@ -36,7 +36,7 @@ function lastLines(file) {
   try {
     fd = openSync(file, 'r');
   } catch {
-    return []; // The manager has never run here.
+    return []; // The manager has never run here, or the log is not readable.
   }
   try {
     const { size } = fstatSync(fd);

@@ -32,7 +32,7 @@ export async function* logs(context, targets, options) {
     if (lines === 0 && query.lines !== 0 && slots.length > 0)
       context.talk(noticeWithoutLines(slots, { follow: query.follow, isFiltered: isFiltered(query) }));
   };
-  // The name is left out if there is only one app.
+  // The notices below leave out the name of the app if there is only one app.
   const isOther = (/** @type {string} */ name) =>
     slots.length === 0 || slots.some((/** @type {{ name: string }} */ slot) => slot.name !== name);
   const onMissed = (/** @type {number} */ lines, /** @type {Record<string, number>} */ of) =>

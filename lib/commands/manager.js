@@ -22,8 +22,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<Update>}  Resolves when the new manager answers, and every app that was up is
- *   up again.
+ * @returns {Promise<Update>}  Resolves when the new manager answers. With `wait`, resolves when
+ *   every app that was up is up again.
  */
 export async function update(context, _words, { wait, json }) {
   const client = await context.managerOfAnyVersion();
@@ -90,7 +90,8 @@ function explain(error) {
 }
 
 /**
- * The new manager runs, so an app that does not start is not a failure of the update.
+ * Rewords the error, because the update of the manager succeeded: only some workers were not
+ * replaced.
  * @param {NclustError} error
  */
 function notAllReplaced(error) {
@@ -115,7 +116,8 @@ const UNANSWERED_MAX = 3;
 /**
  * @param {Pick<Client, 'request'>} client
  * @param {AbortSignal} over  Ends the pings.
- * @returns {Promise<never>}  Rejects after half a minute without an answer. Never resolves.
+ * @returns {Promise<never>}  Rejects after UNANSWERED_MAX failed pings in a row, with the error of
+ *   the last ping. Never resolves.
  */
 export function waitForAnswer(client, over) {
   return new Promise((_, reject) => {

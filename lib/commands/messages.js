@@ -85,8 +85,8 @@ function sayRefusal({ talk }, error) {
 /**
  * @param {Context} context
  * @param {string[]} words  The target, the action, its parameters.
- * @returns {Promise<{ replies: TriggerReply[], exitStatus: number }>}  Only processes that have the
- *   action.
+ * @returns {Promise<{ replies: TriggerReply[], exitStatus: number }>}  Replies only for processes
+ *   that have the action. Rejects if no process has the action.
  */
 export async function trigger(context, [word, action, params]) {
   const { client, targets } = await reachListed(context, [word]);
@@ -119,7 +119,7 @@ function noneHas(word, action, replies) {
 }
 
 /**
- * On a terminal, only the colours are kept.
+ * On a terminal, a line keeps its colours, but no other escape sequences.
  * @param {{ entries: LogEntry[] }} data
  * @param {Pick<View, 'isTerminal'>} view
  */

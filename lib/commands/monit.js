@@ -59,7 +59,8 @@ async function watch(context) {
     process.off('uncaughtExceptionMonitor', restore);
     stdin.destroy();
   }
-  // Sends the signal again without a handler, so that the shell sees it.
+  // Sends the signal again, now without a handler, so that the shell sees which signal ended the
+  // command.
   if (ended !== null && ended !== 'SIGINT') process.kill(process.pid, ended);
 }
 
@@ -85,7 +86,7 @@ function onSignals(listener) {
 }
 
 /**
- * A terminal with another encoding cannot show blocks.
+ * A terminal whose encoding is not UTF-8 cannot show block characters.
  * @param {Record<string, string | undefined>} env
  */
 function hasBlocks({ LC_ALL, LC_CTYPE, LANG }) {

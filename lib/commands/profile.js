@@ -36,7 +36,7 @@ export async function profile(context, words, options) {
   const file = resolve(context.cwd, options.output ?? defaultName(worker, kind, new Date()));
   const output = createOutput(file, worker.pid);
   try {
-    // The manager refuses a program other than Node.js.
+    // Announces no profile of a program other than Node.js, because the manager will refuse it.
     if (worker.nodeVersion !== null) talk(announcement(worker, kind, durationMs));
     const by = await take({ ...context, talk }, client, worker, { kind, durationMs, output });
     const bytes = output.keep();
@@ -168,8 +168,8 @@ async function takesItself(context, client, { id, name }, { kind, durationMs, ou
 /**
  * @param {Context} context
  * @param {string[]} words
- * @returns {Promise<{ client: Client, worker: SlotStatus }>}  Throws ERR_NCLUST_NO_PROCESS, and
- *   ERR_NCLUST_BAD_SELECTOR for several processes.
+ * @returns {Promise<{ client: Client, worker: SlotStatus }>}  Rejects like reachListed(), with
+ *   ERR_NCLUST_NO_PROCESS if no process runs, and with ERR_NCLUST_BAD_SELECTOR if several run.
  */
 export async function selectWorker(context, words) {
   const { client, targets } = await reachListed(context, words);

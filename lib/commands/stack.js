@@ -10,7 +10,8 @@ import { selectWorker } from './profile.js';
  * @typedef {object} Stack
  * @property {{ id: number, name: string, slot: number, pid: number }} slot
  * @property {boolean} isHeldUp  Its event loop is blocked.
- * @property {boolean} wasHeldUp  The process answered late. The other values are from then.
+ * @property {boolean} wasHeldUp  The loop was blocked, but the process answered a second request.
+ *   The other values are from this answer.
  * @property {number | null} busy  0 to 1. Null if its loop is blocked.
  * @property {number} durationMs  0: `frames` shows one moment.
  * @property {Frame[]} frames  The innermost frame first. If the loop is blocked, the call stack of

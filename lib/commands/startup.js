@@ -11,7 +11,8 @@ import { resolveIntent, needsRoot, sudoLine } from '../boot/service.js';
  * @property {'installed' | 'removed' | 'shown' | 'needs root'} done
  * @property {{ path: string, text: string }[]} files
  * @property {string[]} commands
- * @property {string | null} next  A command line for the user, if root is needed.
+ * @property {string | null} next  The next step for the user: a command line if root is needed,
+ *   otherwise a sentence. Null: no step.
  * @property {number} [exitStatus]
  */
 

@@ -12,7 +12,8 @@ const LINES = 30;
  * @typedef {object} Story
  * @property {string} name
  * @property {SlotStatus[]} slots  Empty if the app is not in the list, or no manager runs.
- * @property {LoggedEvent[]} events  Events of the app, and later events of the manager.
+ * @property {LoggedEvent[]} events  Events of the app, and events of the manager since the first
+ *   event of the app.
  */
 
 /**

@@ -50,7 +50,7 @@ export function install(shell, file) {
 /**
  * @param {Shell} shell
  * @param {string} file
- * @returns {boolean}  Whether it was installed.
+ * @returns {boolean}  Whether the completion was installed.
  */
 export function uninstall(shell, file) {
   return explainUnwritable(file, () => {

@@ -10,7 +10,8 @@ import { isFile } from './find.js';
 
 /**
  * Resolves the paths of an app from the folder of its config file, then from the current folder, as
- * PM2 does. An app without `cwd` runs in the folder where its script was found.
+ * PM2 does. Without `cwd`, an app runs in the folder from which its script was resolved, or in the
+ * folder that projectOf() returns.
  * @param {string} script
  * @param {string | undefined} cwd  As in the file.
  * @param {object} o

@@ -7,7 +7,8 @@ import { createInterface } from 'node:readline';
 
 /**
  * @typedef {object} Ended
- * @property {number} code  255: ssh could not connect, or lost the connection. 128 + n: signal n.
+ * @property {number} code  255: ssh could not connect, or lost the connection. 130: SIGINT ended
+ *   the local process. 143: another signal ended it.
  * @property {Record<string, string>} reports  The last value that the script reported for each key.
  */
 
@@ -20,7 +21,7 @@ import { createInterface } from 'node:readline';
  *   contain ssh.
  * @param {AbortSignal} o.signal  Ends ssh. A command on the host exits when it writes again.
  * @param {(line: Line) => void} o.onLine
- * @returns {Promise<Ended>}  Rejects if ssh is not in PATH.
+ * @returns {Promise<Ended>}  Rejects if ssh cannot be started, for example if it is not in PATH.
  */
 export function runRemote(deployment, host, script, { env, signal, onLine }) {
   const mark = `:nclust-${globalThis.crypto.randomUUID()}:`;

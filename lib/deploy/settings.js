@@ -182,8 +182,8 @@ function meansNothing(keyPath, key) {
 }
 
 /**
- * Warns if this hook installs packages, because until the hook finishes, the new release is already
- * current but incomplete.
+ * Warns if the post-deploy hook installs packages, because until the hook finishes, the new release
+ * is already current but incomplete.
  * @param {string | undefined} hook
  */
 function installsLate(hook = '') {
@@ -203,7 +203,8 @@ function isFilled(value) {
 }
 
 /**
- * Refuses a text that begins with "-", because a program would read it as an option.
+ * Refuses a text that contains white space, and a text that begins with "-", because a program
+ * would read the second as an option.
  * @param {unknown} value
  * @returns {value is string}
  */

@@ -221,7 +221,8 @@ function newLock({ who, nowMs }) {
  * @param {Lock} o.lock
  */
 async function publish(deployment, around, { hosts, ref, doing, hookName, lock }) {
-  // Only the first host resolves the ref, so that all hosts get the same commit during a push.
+  // Only the first host resolves the ref, so that all hosts get the same commit even if the ref
+  // changes in the repository during the deployment.
   const resolve = () => resolveScript(deployment, ref);
   const [resolved] = await onHosts(deployment, around, { doing, hosts: hosts.slice(0, 1), script: resolve });
   const { commit } = resolved.reports;
@@ -249,7 +250,7 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
  * @param {(host: string) => string} o.script
  * @param {Map<string, Record<string, string>>} [o.known]  Earlier reports, by host.
  * @param {(host: string, reports: Record<string, string>) => void} [o.onReports]  Called for each
- *   host, also after a failure.
+ *   host on which the script ran, even if the script failed.
  * @param {boolean} [o.isPlain]  The script does not change releases. Then an error does not list
  *   the releases, and nclust exits with the exit status of the script.
  * @returns {Promise<Account[]>}

@@ -3,7 +3,8 @@ import { NclustError } from './errors.js';
 /**
  * Reads a pattern of names such as "/^web-/i".
  * @param {string} target
- * @returns {RegExp | null}  Null: not a pattern. Throws ERR_NCLUST_BAD_SELECTOR.
+ * @returns {RegExp | null}  Null: not a pattern. Throws ERR_NCLUST_BAD_SELECTOR if the
+ *   pattern is not a valid regular expression.
  */
 export function namePattern(target) {
   const match = /^\/(.+)\/([imsu]*)$/.exec(target);

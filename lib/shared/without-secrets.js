@@ -21,7 +21,8 @@ export function shortNotice(sentence) {
 /**
  * @param {string} script
  * @param {string[]} interpreterArgs
- * @returns {string}  If the script is a shell command, only its program.
+ * @returns {string}  A shell command becomes its program and "…", or only "…" if its first word
+ *   sets a variable. A shell command of one word stays unchanged.
  */
 export function shortScript(script, interpreterArgs) {
   if (interpreterArgs[0] !== '-c') return script;
@@ -31,7 +32,8 @@ export function shortScript(script, interpreterArgs) {
 
 /**
  * @param {string} argument
- * @returns {string}  An option loses its value. Any other word becomes "…".
+ * @returns {string}  "--name=value" becomes "--name=…". "--name" and "-n" stay unchanged. Any other
+ *   argument becomes "…".
  */
 export function shortArgument(argument) {
   const [name, long] = /^(?:(--[\w-]+)=?|-\w$)/.exec(argument) ?? ['…'];

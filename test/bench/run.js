@@ -24,11 +24,12 @@ import { measureThroughput } from './figures/throughput.js';
  * @property {string} unit
  * @property {number} nclust
  * @property {number | null} pm2
- * @property {number | null} [cluster]  null if bare node:cluster cannot do that.
+ * @property {number | null} [cluster]  Null: node:cluster alone cannot do what the row measures.
  * @property {number} bound
  * @property {string} boundIs
  * @property {number} [ratio]  nclust divided by the peer in `boundIs`. Both are measured in turns.
- *   If there is a ratio, `bound` applies to it, because the speed of a machine varies more.
+ *   If there is a ratio, `bound` applies to the ratio, because a ratio varies less than the speed
+ *   of a machine.
  * @property {boolean} [isAtLeast]
  * @property {boolean} [isInformation]  The row is shown, but `bound` does not apply.
  */

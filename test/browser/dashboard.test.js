@@ -153,7 +153,7 @@ test('a screen reader gets the apps, figures, charts and the outcome of an actio
   await page.getByRole('button', { name: 'Restart', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Restart “listens-late”?' });
   await dialog.getByRole('button', { name: 'Restart' }).click();
-  // The dialog shows the outcome, because a screen reader does not read text behind a dialog.
+  // The dialog stays open with the outcome, because a screen reader does not read text behind it.
   await page.getByRole('button', { name: 'Hide' }).click();
   await page.getByRole('status').filter({ hasText: 'Restarted “listens-late”.' }).waitFor();
   expect((await app.pids()).filter((pid) => before.includes(pid))).toEqual([]);

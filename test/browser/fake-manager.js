@@ -14,7 +14,8 @@ const FILES = readPageFiles();
 
 /**
  * Starts a fake manager for the page. dashboard.test.js tests the page with a real manager.
- * @param {Record<string, (params: any, client: any) => any>} [o.methods]  They replace own methods.
+ * @param {Record<string, (params: any, client: any) => any>} [o.methods]  They replace methods
+ *   of the fake manager.
  */
 export async function fakeManager({ mayAct = false, workers = [worker({})], methods = {} } = {}) {
   const state = {

@@ -4,9 +4,9 @@ import { EventEmitter } from 'node:events';
 /** @import { ChildSnapshot, Port } from '../../daemon/control/keeper-link/link.js' */
 
 /**
- * Times in ms after the start. An event without a time does not happen.
+ * Times in ms after the start. An event without a time or a default does not happen.
  * @typedef {object} Behaviour
- * @property {string} [refuses]  The error code of the spawn.
+ * @property {string} [refuses]  The spawn fails with this error code.
  * @property {number} [spawnsAfterMs]  Then the keeper knows the instance. Default: at once.
  * @property {number} [bootsAfterMs]  Until then, the event loop of the instance is blocked.
  *   Infinity: the loop is not blocked, but the instance never reports a boot. Default: at once.

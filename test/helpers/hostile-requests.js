@@ -8,7 +8,7 @@ import { pickOne } from './random.js';
 export const CANARY = 'canary-6b1f-nobody-may-read-this';
 export const PAGE = '<h1>home</h1>';
 
-/** Every file with the canary in it is outside of the folder, or hidden. */
+/** Every file that contains the canary is outside of the folder "public", or hidden. */
 export function site() {
   const root = mkdtempSync(join(tmpdir(), 'nclust-fuzz-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));

@@ -35,7 +35,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * @param {number} [o.uid]
  * @param {boolean} [o.isOpen]  Other users can read the code of the keeper and the fixtures.
  * @param {boolean} [o.isHostile]
- * @param {boolean} [o.expectHeld]  Resolves when this keeper exits: another one has the home.
+ * @param {boolean} [o.expectHeld]  Another keeper has the home. Resolves when this keeper exits.
  */
 export async function realKeeper({
   home = temporaryHome(),
@@ -77,8 +77,8 @@ export async function realKeeper({
     else resolve?.(message.ok);
   });
 
-  // A keeper ends every process with the marker of an instance. The suffix keeps the instances of
-  // two tests apart.
+  // A keeper ends every process that has the id of one of its instances in its environment. The
+  // suffix makes ids unique, so that a keeper does not end processes of another test.
   const ending = `.${basename(home)}`;
   const shortId = (/** @type {string} */ id) => (id.endsWith(ending) ? id.slice(0, -ending.length) : id);
   const fullId = (/** @type {string} */ id) => shortId(id) + ending;

@@ -7,8 +7,8 @@ import { readSegments } from '../../daemon/control/logs/archive/segments.js';
 
 /** @param {string} path */
 export function wholeLog(path) {
-  // Reads the active file first. After a rotation between the two reads, lines then appear twice,
-  // but no line is missing.
+  // Reads the active file first. If the log is rotated between the two reads, some lines appear
+  // twice, but no line is missing.
   const active = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
   return Buffer.concat([...readSegments(path).map(contentOf), active]).toString('utf8');
 }
@@ -19,7 +19,7 @@ export function wholeLog(path) {
  */
 function contentOf({ path, compression }) {
   if (compression === 'gzip') return gunzipSync(readFileSync(path));
-  // The manager may have compressed the file since it was listed.
+  // The manager may have compressed the file after readSegments() found it.
   return existsSync(path) ? readFileSync(path) : gunzipSync(readFileSync(`${path}.gz`));
 }
 
@@ -29,7 +29,7 @@ export function wholeLogLines(path) {
 }
 
 /**
- * The log may be rotated before the next write.
+ * Resolves at the next write to the log, even if the log is rotated before that write.
  * @param {string} path
  * @returns {Promise<void>}
  */

@@ -8,7 +8,7 @@ import { within } from './wait-for.js';
  * @typedef {object} Page
  * @property {any} welcome  The answer to the token. Null if the page sent no token.
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with the `code`
- *   and `data` of the answer.
+ *   and `data` of an error answer, or with the `closeCode` if the connection closes first.
  * @property {(text: string | Buffer) => void} send
  * @property {() => Promise<any>} nextNotification
  * @property {() => void} stopReading
@@ -27,8 +27,8 @@ export function partsOf(url) {
  * @param {string} url
  * @param {{ origin?: string, headers?: Record<string, string>, token?: string | null, path?: string }} [o]
  *   If `token` is null, the page sends no token.
- * @returns {Promise<Page>}  Rejects with the `status` if the server refuses the connection, and
- *   with the `closeCode` if the server refuses the token.
+ * @returns {Promise<Page>}  Rejects with the HTTP `status` if the server refuses the upgrade, and
+ *   with the `closeCode` if the server closes the connection because of the token.
  */
 export async function openPage(
   url,

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 
-// The kernel uses higher ports for outgoing connections, and a load test opens thousands of them.
+// These ports are below those that the kernel uses for outgoing connections, because a load test
+// opens thousands of such connections.
 const LOWEST = 12_000;
 const HIGHEST = 32_000;
 

@@ -5,8 +5,8 @@ const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const TYPES = ['counter', 'gauge', 'histogram'];
 const SUFFIXES = { counter: [''], gauge: [''], histogram: ['_bucket', '_sum', '_count'] };
 /**
- * Units that are not base units, and abbreviations. Sources: the linter of client_golang and
- * https://prometheus.io/docs/practices/naming/
+ * PREFIXED, TIMES and OTHERS match units that are not base units. SHORT matches abbreviations of
+ * units. Sources: the linter of client_golang and https://prometheus.io/docs/practices/naming/
  */
 const PREFIXED =
   /(?:pico|nano|micro|milli|centi|deci|deca|hecto|kilo|kibi|mega|mibi|mebi|giga|gibi|tera|tebi|peta|pebi)\w+/;

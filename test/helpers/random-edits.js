@@ -17,7 +17,7 @@ const APPS = 10;
  * file. Also checks that no app has lost a request, except while it was changed.
  * @param {Sandbox} home
  * @param {{ edits: number, seed: number, tell?: (line: string) => void }} o
- * @returns {Promise<Record<string, number>>}
+ * @returns {Promise<Record<string, number>>}  The number of edits of each kind.
  */
 export async function doRandomEdits(home, { edits, seed, tell = () => {} }) {
   const random = createRandom(seed);

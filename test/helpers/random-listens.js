@@ -15,8 +15,8 @@ const VERBS = /** @type {const} */ (['start', 'stop', 'restart', 'reload', 'cras
  * Runs commands on apps, mostly before or while the apps start to listen.
  * @param {Sandbox} home
  * @param {{ seed: number, sequences: number, atOnce: number }} o
- * @returns {Promise<string[]>}  Addresses that are held without an app, with the operations
- *   that led to this.
+ * @returns {Promise<string[]>}  The name, config and operations of each app whose address is still
+ *   in use after its processes have exited. Then the sockets that the keeper holds at the end.
  */
 export async function leakedAddresses(home, { seed, sequences, atOnce }) {
   const random = createRandom(seed);
@@ -102,7 +102,7 @@ const DO = {
 };
 
 /**
- * Ignores that the app is already deleted, or that its process has exited.
+ * Ignores the error of a deleted app and of an exited process. Throws every other error.
  * @param {{ code?: string }} error
  */
 function whenThereIsNone(error) {
@@ -151,7 +151,8 @@ const TABLES = ['tcp', 'tcp6', 'udp', 'udp6', 'unix', 'netlink'];
 
 /**
  * @param {number} pid
- * @returns {string[]}  Sockets that are in no table of the kernel, because they do not listen.
+ * @returns {string[]}  The inodes of sockets that no table of the kernel contains, because these
+ *   sockets are bound but do not listen.
  */
 function boundOnly(pid) {
   const listed = TABLES.map((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8')).join('\n');

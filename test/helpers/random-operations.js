@@ -6,13 +6,13 @@ import { pause } from './wait-for.js';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * Compares the list with the running processes after each operation.
+ * After each operation, compares the list of the manager with the wanted apps and the processes.
  * @param {Sandbox} home
  * @param {object} o
  * @param {number} o.operations
  * @param {number} o.seed
  * @param {(line: string) => void} [o.tell]
- * @returns {Promise<Record<string, number>>}
+ * @returns {Promise<Record<string, number>>}  The number of operations by verb.
  */
 export async function doRandomOperations(home, { operations, seed, tell = () => {} }) {
   const random = createRandom(seed);

@@ -17,7 +17,8 @@ import { startTraffic } from './traffic/traffic.js';
 export const EVERY_REQUEST = { 'one-shot': 3, 'keep-alive': 3, pipelined: 1, slow: 2, upload: 2, download: 2 };
 
 /**
- * On a busy machine an app may boot longer than min_uptime. Then it counts as up before it listens.
+ * Starts an app and waits until every instance listens. On a busy machine, an app that boots longer
+ * than min_uptime counts as up before it listens.
  * @param {Sandbox} home
  * @param {string} fixture
  * @param {AppOptions} [o]
@@ -35,7 +36,7 @@ export async function serve(home, fixture, o) {
  * @param {Sandbox} home
  * @param {App} app
  * @param {...string} words
- * @returns {Promise<number>}
+ * @returns {Promise<number>}  Duration of the command, in ms.
  */
 export async function reload(home, app, ...words) {
   const before = await app.pids();
@@ -102,7 +103,8 @@ export function differentNode() {
 
 /**
  * @param {number} major
- * @returns {string | null}  null if `npm run test:nodes` has not installed this version.
+ * @returns {string | null}  The path of this Node.js. Null if `npm run test:nodes` has not
+ *   installed this version.
  */
 export function otherNode(major) {
   const path = fileURLToPath(

@@ -62,11 +62,12 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  *   {<T>(what: string, predicate: () => T | Promise<T>, o?: Patience) => Promise<NonNullable<T>>}
  *   waitFor
  * @property {() => string} logTail
- * @property {() => Promise<void>} close  Kills the daemon. Throws if anything is left. Idempotent.
+ * @property {() => Promise<void>} close  Kills the daemon. Throws if this fails, if a process or a
+ *   file is left, or if the keeper has dropped a message (unless `isHostile`). Idempotent.
  */
 
 /**
- * The sandbox is closed after the test. The test fails if a process or a file is left.
+ * Closes the sandbox after the test. The test fails if close() throws.
  * @param {SandboxOptions} [o]
  */
 export async function sandbox(o) {
@@ -186,7 +187,8 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {}, isH
 }
 
 /**
- * Returns the problems: processes and files that are left.
+ * Kills the daemon. Returns the problems: a failed `nclust kill`, and processes and files that are
+ * left after it.
  * @param {Pick<Sandbox, 'home' | 'nclust'>} o
  */
 async function leave({ home, nclust }) {

@@ -89,7 +89,8 @@ export async function askRaw(port, target, { method = 'GET', headers = {} } = {}
 /**
  * @param {number} port
  * @param {string} bytes  latin1.
- * @returns {Promise<string>}  A connection that is reset counts as closed.
+ * @returns {Promise<string>}  Everything that the server sends until the connection is closed or
+ *   reset. Rejects after 10 s.
  */
 export function exchangeRaw(port, bytes) {
   const socket = connect(port, '127.0.0.1');

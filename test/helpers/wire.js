@@ -7,10 +7,10 @@ import { within } from './wait-for.js';
  * A client of nclust.sock that shares no code with the product.
  * @typedef {object} Wire
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with the `code`
- *   and `data` of the answer.
+ *   and `data` of an error answer, or with another error if no answer arrives.
  * @property {(bytes: string | Uint8Array) => void} write
  * @property {() => Promise<string | null>} nextLine  The next line that is not an answer to
- *   request(). Null: the server closed the connection.
+ *   request(). Null: the connection is closed.
  * @property {() => void} stopReading  From then on, the buffers of the kernel fill up.
  * @property {Promise<void>} closed  By either side.
  * @property {() => void} close

@@ -30,7 +30,10 @@ import { askRaw } from '../helpers/static-server.js';
 const [, CANARY] = SECRET.split('=');
 const ROUNDS = 10_000;
 
-/** Limit of a command, in ms. A reload of an app that cannot start ends at its listen timeout. */
+/**
+ * Time limit of a command, in ms. This is longer than the listen timeout of the app, because a
+ * reload of an app that cannot start ends only at this timeout.
+ */
 const COMMAND_MS = 30_000;
 
 /**
@@ -39,7 +42,8 @@ const COMMAND_MS = 30_000;
  * @property {string} own
  * @property {string} closed  Must stay untouched.
  * @property {UserFolders['plant']} plant
- * @property {(...words: string[]) => Promise<void>} run  The command may fail, but must not hang.
+ * @property {(...words: string[]) => Promise<void>} run  The command may fail, but must not hang
+ *   or print the secret.
  * @property {() => void} expectUntouched
  */
 

@@ -51,7 +51,7 @@ async function hostile(code, params = {}) {
     port,
     begin: () => keeper.call('send-message', { instanceId: 'bad', message: 'go' }),
     dropped: () => log().filter(({ event }) => event === 'message-dropped'),
-    /** Expects that the other app serves, and that the keeper has handled every error. */
+    /** Expects that both apps run, the other app serves, and the keeper has handled every error. */
     async isUnharmed() {
       expect(await ask({ port })).toMatchObject({ pid: expect.any(Number) });
       expect(log().filter(({ event }) => event === 'uncaught' || event === 'child-error')).toEqual([]);
@@ -122,7 +122,7 @@ test.each([
   await isUnharmed();
 });
 
-/** Sends its listening socket, without the message that describes the socket. */
+/** The app sends its listening socket `count` times, without messages that describe the socket. */
 const sendSockets = (count) => `
   const { WriteWrap } = process.binding('stream_wrap');
   const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
@@ -135,7 +135,7 @@ test('an app that sends sockets without their messages is cut off, and the socke
   const before = countDescriptors(keeper.pid);
   await begin();
   await keeper.says('bad', 'is cut off');
-  // The agent reconnects through the keeper socket, which takes the place of the channel.
+  // The agent reconnects through the keeper socket, so that socket takes the place of the channel.
   await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) <= before);
   await isUnharmed();
 });

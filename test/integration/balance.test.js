@@ -55,7 +55,8 @@ test('a worker that blocks its event loop gets no connections, and gets its shar
     });`);
   const blocking = ask({ port, path: '/block' });
   await waitFor('the worker to block', () => IDS.some((id) => keeper.output(id).includes('blocks')));
-  // These connections stay open. So the other workers exceed their share, and pass new ones on.
+  // These connections stay open. So the workers that do not block have more than their share, and
+  // pass new connections on.
   const held = await openConnections({ port }, 12, 'one by one');
   const meanwhile = [];
   for (let nth = 0; nth < 60; nth += 1) meanwhile.push(await ask({ port }));
@@ -114,7 +115,8 @@ test('sticky scheduling sends every connection of a client to one slot, even wit
 
 test('os scheduling leaves the choice to the kernel, without the keeper', async () => {
   const { keeper, port } = await cluster('answer(request, response);', { scheduling: 'os' });
-  // A stopped keeper cannot pass connections on, so a connection that is passed on gets no answer.
+  // The stopped keeper cannot pass connections on. So if a worker gave a connection to the keeper,
+  // the client would get no answer.
   process.kill(keeper.pid, 'SIGSTOP');
   const byPid = await openConnections({ port }, 32, 'burst');
   process.kill(keeper.pid, 'SIGCONT');

@@ -61,7 +61,8 @@ test.each(Object.entries(PROGRAMS))('%s has booted once it is loaded', async (_w
   const { keeper, answer, fact, open, isSaid } = await started(program);
   expect(answer.bootedAtMs).toBe(null);
   await keeper.says('one', 'loads');
-  // A program that does not block answers. A report that came too early would arrive before that.
+  // A program that does not block answers a ping. If the agent reported too early, the report would
+  // arrive before this answer.
   if (!Object.values(program.files).includes(BLOCKS) && !program.files['app.cjs'])
     await keeper.call('ping', { instanceId: 'one', timeoutMs: 10_000 });
   expect([isSaid(), (await fact()).bootedAtMs]).toEqual([false, null]);

@@ -287,8 +287,8 @@ const greeted = (port) =>
   });
 
 /**
- * A drain that waits for the connection takes three quarters of this time limit, in ms. Every test
- * here would fail earlier.
+ * Kill timeout, in ms. If a drain waited for the connection, it would take three quarters of this
+ * time, and the test would time out.
  */
 const PATIENCE_MS = 600_000;
 

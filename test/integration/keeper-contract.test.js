@@ -28,7 +28,10 @@ async function realSpeaker() {
   return { call, events };
 }
 
-/** @returns {Promise<unknown[]>}  Leaves out pids, times and paths, because these always differ. */
+/**
+ * @returns {Promise<unknown[]>}  The answers and events, without pids, times and paths, because
+ *   these always differ.
+ */
 async function converse({ call, events }) {
   const transcript = [];
   const ask = async (verb, params = {}) => {

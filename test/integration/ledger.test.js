@@ -15,7 +15,8 @@ import { tlsEnv } from '../helpers/traffic/target.js';
 import { startTraffic } from '../helpers/traffic/traffic.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// Tests the traffic clients with servers that lose no request, and with servers that do on purpose.
+// Tests the traffic clients with servers that lose no request, and with servers that lose requests
+// on purpose.
 
 const EVERY_KIND = { 'one-shot': 1, 'keep-alive': 1, pipelined: 1, slow: 1, upload: 1, download: 1, websocket: 1 };
 const QUICK = { timeoutMs: 300, slowMs: [20, 40], transferMs: 30, sessionMs: 50 };

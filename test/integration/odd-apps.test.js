@@ -6,7 +6,7 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// Tests unusual apps. Node.js allows this code, so the agent must not prevent it.
+// Tests apps with unusual code. Node.js allows this code, so the agent must not prevent it.
 
 /** @param {{ mode?: string, [param: string]: unknown }} [params]  PORT is the port of the app. */
 async function running(code, { mode = 'cluster', ...params } = {}) {

@@ -7,8 +7,8 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { nodeUnderTest } from '../helpers/sandbox.js';
 
-// With the permission model of Node.js, a program can read only files that its arguments name. The
-// files of the agent are not among them.
+// With the permission model of Node.js, a program can read only the files that its options allow.
+// These options do not name the files of the agent.
 
 const help = execFileSync(nodeUnderTest(), ['--help'], { encoding: 'utf8' });
 const OFFLINE = [

@@ -283,7 +283,8 @@ describe('shipping over a Unix socket', () => {
         .split('\n')
         .filter((line) => line.includes(`logger --socket ${path}`));
       expect(loggers).toEqual([expect.stringMatching(/^ *\d+ +65534 /)]);
-      // The user can read this environment, so the manager must not pass on secrets of root.
+      // The user of the app can read the environment of logger(1), so the manager must not put
+      // secrets of root there.
       const environment = readFileSync(`/proc/${Number.parseInt(loggers[0])}/environ`, 'utf8');
       expect(environment.split('\0').map((variable) => variable.split('=')[0])).not.toContain('HOME');
     });

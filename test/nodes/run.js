@@ -1,5 +1,5 @@
-// Runs the core end-to-end tests with nclust and its apps on other Node.js versions. `node
-// test/nodes/run.js [22 24 ...]`
+// Runs the core tests of several rings with nclust and its apps on other Node.js versions.
+// Usage: node test/nodes/run.js [22 24 ...]
 import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

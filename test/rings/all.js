@@ -41,7 +41,7 @@ process.exitCode = rows.every(({ status }) => status === 0) ? 0 : 1;
 async function run(ring) {
   const { script, env = {} } = RINGS[ring];
   const startedMono = performance.now();
-  // With CI set a failed test is tried again, so that the table distinguishes flaky from failed.
+  // With CI set, vitest tries a failed test again. So the table distinguishes flaky from failed.
   const child = spawn('npm', ['run', script], {
     cwd: ROOT,
     env: { ...process.env, ...env, CI: 'true', NO_COLOR: '1' },

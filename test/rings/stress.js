@@ -1,5 +1,5 @@
-// Runs one ring several times beside two busy loops, to find tests that fail without a fault. `npm
-// run test:stress -- <ring> [--times 5] [file ...]`
+// Runs one ring several times beside two busy loops, to find flaky tests.
+// Usage: npm run test:stress -- <ring> [--times 5] [file ...]
 import { fork, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ process.exitCode = failures.size === 0 ? 0 : 1;
 function once(run) {
   const startedMs = Date.now();
   const report = join(folder, `${run}.json`);
-  // Without CI a failed test is not tried again.
+  // Removes CI, because with CI set, vitest tries a failed test again.
   const { CI: _, ...env } = process.env;
   const args = [
     'vitest',

@@ -21,7 +21,7 @@ const GENERAL = ['--version', '--help', '--color', '--no-color', '--silent', '-v
 /** A word in angle or square brackets is a placeholder. */
 const isPlaceholder = (word) => /[<[…]|\.\.\.$/.test(word);
 
-/** Finds commands in code blocks, and between backticks if a command follows "nclust". */
+/** Finds the commands of nclust in code blocks and between backticks. */
 function commandLines(page) {
   const lines = readFileSync(new URL(page, ROOT), 'utf8').split('\n');
   let isFenced = false;

@@ -14,8 +14,8 @@ const PAGES = [
 const PATH = /^(?:bin|lib|daemon|test)\/(?!internal\/)[\w./-]*\w\/?$/;
 const NAME = /^\w+\(\)$/;
 /**
- * Counts only in backticks, because other words in capitals are processes and signals. Excludes
- * environment variables, because they look like constants.
+ * Applies only to words in backticks, because other words in capitals are processes and signals.
+ * Excludes environment variables, because these variables look like constants.
  */
 const CONSTANT = /^(?!(?:NCLUST|NODE)_|NO_COLOR|FORCE_COLOR)[A-Z][A-Z_]{3,}$/;
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { sourceFiles } from '../helpers/source-tree.js';
 
 // A manager of root must not do anything as root at a path that the user of an app can choose or
-// exchange: see lib/shared/host/as-user.js. The table lists files that call node:fs with their own
-// path, and the reason why the user of an app cannot influence it.
+// exchange: see lib/shared/host/as-user.js. The table lists the source files that call functions of
+// node:fs with a path, and why the user of an app cannot influence this path.
 
 const HOME = 'in the home, which only its owner can enter';
 const SYSTEM = 'of the system, such as /proc or /etc/passwd';

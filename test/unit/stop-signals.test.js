@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { sourceFiles } from '../helpers/source-tree.js';
 
-// Only one place sends stop signals, because a signal before the drain loses requests, and signals
-// from two places may end the wrong process.
+// Only retire.js may stop an app with a signal, because a signal before the drain loses requests,
+// and signals from two places may end the wrong process. The table shows which files send signals.
 const ALLOWED = {
   'daemon/keeper/retire.js': 'the one place that ends processes',
   'daemon/keeper/host/processes.js': 'how a signal is sent',

@@ -25,7 +25,8 @@ const ENTRIES = [
   'lib/serve/main.js',
 ];
 
-// The lists below are exceptions. They can only shrink: an entry that is not needed fails.
+// The next two lists contain exceptions. They can only shrink, because a test fails if an entry is
+// not needed.
 
 /** Files longer than LINES_MAX, and why. @type {Record<string, string>} */
 const LONG = {

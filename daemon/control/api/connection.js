@@ -20,7 +20,7 @@ import { BadParams } from './params.js';
 
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** If more bytes than this wait for a client, history waits before it sends more. */
+/** While more bytes than this wait for a client, control sends the client no more log history. */
 const HISTORY_MAX_BYTES = 512 * 1024;
 
 /** Limit of unanswered requests of one client. */

@@ -67,7 +67,8 @@ function filesOf({ control, paths }, ids) {
 
 /**
  * @param {OwnedFile[]} owned
- * @returns {(OwnedFile & { bytes: number })[]}  Devices and pipes are left out.
+ * @returns {(OwnedFile & { bytes: number })[]}  Without devices, pipes, and files that are missing
+ *   or that control may not see.
  */
 function weighed(owned) {
   const segments = listSegmentsByPath(owned);

@@ -136,7 +136,7 @@ function followerFor(client, subscription, { query: { isWanted, untilMs }, wants
  * @param {ApiContext} context
  * @param {ReturnType<typeof matcher>} isMeant
  * @param {LogStream[]} streams
- * @returns {KeptFile[]}  With an empty path if nothing is kept.
+ * @returns {KeptFile[]}  `path` is empty if no file has the lines of this stream: see pathOf().
  */
 function writtenFiles({ control, paths }, isMeant, streams) {
   const { desired, instances } = control.registry;
@@ -164,8 +164,8 @@ function writtenFiles({ control, paths }, isMeant, streams) {
  * @param {{ outFile: string, errorFile: string, logFile: string }} place
  * @param {LogStream} stream
  * @param {LogStream[]} streams
- * @returns {string}  Empty if the client wants one stream of a combined file, because lines do not
- *   name their stream.
+ * @returns {string}  Empty if the app keeps no file for the stream. Also empty if the client wants
+ *   one stream of a combined file, because its lines do not name their stream.
  */
 function pathOf(place, stream, streams) {
   if (hasOnlyCombined(place)) return streams.length === STREAMS_ALL ? place.logFile : '';

@@ -67,7 +67,7 @@ export const metrics = {
 
     /**
      * Selects the slots at each tick, because apps may have been deleted or added since the last
-     * tick.
+     * tick. Returns no slots if one of the targets does not exist any more.
      */
     function followed() {
       try {

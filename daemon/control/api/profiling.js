@@ -9,7 +9,7 @@ const LOOK_MS = 200;
 const LOOK_MAX_MS = 10_000;
 
 /**
- * Rare, so their code is loaded on the first request.
+ * These methods are rarely used, so their code is loaded on the first request.
  * @satisfies {Record<string, MethodBody>}
  */
 export const profilingMethods = {

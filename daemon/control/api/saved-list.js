@@ -55,8 +55,8 @@ export const savedListMethods = {
 };
 
 /**
- * On a full disk, the state file is renamed to the saved list. It has the same apps, and renaming
- * needs no space.
+ * If the disk is full, renames the state file to the saved list, because the state file has the
+ * same apps, and renaming needs no space.
  * @param {ApiContext} context
  * @param {DesiredApp[]} apps
  */

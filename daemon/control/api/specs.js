@@ -13,7 +13,8 @@ import { BadParams } from './params.js';
  * @param {unknown} given
  * @param {HomePaths} paths
  * @param {string} [keyPath]
- * @returns {AppSpec}  Throws ERR_NCLUST_BAD_SPEC, or ERR_NCLUST_BAD_SETTING if not supported.
+ * @returns {AppSpec}  Throws ERR_NCLUST_BAD_SPEC, or ERR_NCLUST_BAD_SETTING if this Node.js cannot
+ *   compress logs as wanted.
  */
 export function acceptSpec(given, paths, keyPath) {
   const spec = checkSpec(given, keyPath);
@@ -41,7 +42,8 @@ export function acceptFile(given, paths) {
  * @param {Partial<AppSpec>} o.fields  For all apps.
  * @param {Record<string, unknown>} [o.specs]  Fields by app name, because each script has a
  *   different interpreter.
- * @returns {(spec: AppSpec) => AppSpec}  Throws like acceptSpec().
+ * @returns {(spec: AppSpec) => AppSpec}  The function throws like acceptSpec(). Invalid `specs`
+ *   throw before it is returned.
  */
 export function createSpecChanger(paths, { env, fields, specs = {} }) {
   const ownFields = new Map(

@@ -105,7 +105,8 @@ function heldSocket({ desired, instances }, { app, scope, address, port, users }
 }
 
 /**
- * Shown until the next reload or restart, because perhaps no user was looking when it happened.
+ * These notices stay until the next reload or restart, because perhaps no user was looking when the
+ * rollback happened.
  * @param {Registry} registry
  */
 function rollbacks({ desired }) {
@@ -113,7 +114,7 @@ function rollbacks({ desired }) {
 }
 
 /**
- * Shown until the next update, because perhaps no user saw the refusal.
+ * This notice stays until the next update, because perhaps no user saw the refusal.
  * @param {ApiContext['control']} control
  */
 function refusals({ keeper }) {

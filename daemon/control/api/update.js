@@ -50,8 +50,8 @@ export const updateMethods = {
       root: wanted.root,
     }));
     await inTurn(context, wanted);
-    // One answer has both: if the update is taken back, a second request would reach an older
-    // control.
+    // The answer has both the slots and the manager, because the keeper may take the update back,
+    // and then a second request would reach an older control.
     return { slots: await awaitStatuses(context, receipt, client, wanted), manager: readings.hello(context) };
   },
 };
@@ -72,8 +72,8 @@ async function inTurn(context, wanted) {
 /**
  * @param {ApiContext} context
  * @param {Wanted} wanted
- * @returns {Promise<void>}  Resolves if nothing has to be replaced. Otherwise control exits and the
- *   promise never resolves.
+ * @returns {Promise<void>}  Resolves if nothing has to be replaced. Rejects if the update fails.
+ *   Otherwise control exits and the promise never settles.
  */
 async function replace(context, wanted) {
   const { control, parts } = context;

@@ -27,7 +27,7 @@ const KEEPER_MS = 3_000;
 /**
  * @param {Registry} registry
  * @param {string[]} targets
- * @returns {TargetProcess[]}  In the order of the list. Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {TargetProcess[]}  In the order of the app list. Throws like select().
  */
 export function reach(registry, targets) {
   const { seats } = createOverview(registry);
@@ -47,7 +47,8 @@ export function reach(registry, targets) {
 /**
  * @param {Registry} registry
  * @param {string[]} targets
- * @returns {(TargetProcess & { instance: Instance })[]}  Never empty. Throws ERR_NCLUST_NO_PROCESS.
+ * @returns {(TargetProcess & { instance: Instance })[]}  Never empty. Throws like select(), and
+ *   ERR_NCLUST_NO_PROCESS if no process of the targets runs.
  */
 export function reachLiving(registry, targets) {
   const living = reach(registry, targets).filter((one) => one.instance !== null);

@@ -2,7 +2,7 @@
 /** @import { Label } from '../state/registry.js' */
 
 /**
- * A message that an app sent with process.send(). A message without `type` and `data` becomes a
+ * A message that an app sent with process.send(). If its `type` or `data` is missing, it becomes a
  * "process:msg" with `raw`.
  * @typedef {object} AppMessage
  * @property {string} type
@@ -34,7 +34,8 @@
 const DEPTH_MAX = 50;
 
 /**
- * Returns null if clients must not get the message.
+ * Returns null if clients must not get the message: its type begins with "axm:option:", or it is
+ * nested too deeply.
  * @param {string} text
  * @returns {{ type: string, data: unknown } | { type: 'process:msg', raw: unknown } | null}
  */
@@ -113,7 +114,7 @@ export function createAppMessageSubscription(ask) {
   /** @param {boolean} isOn */
   const say = (isOn) => {
     answer = ask(isOn);
-    answer.catch(() => {}); // A client waits for the answer at the beginning, but not at the end.
+    answer.catch(() => {}); // Only callers of begin() wait for the answer.
   };
 
   return {

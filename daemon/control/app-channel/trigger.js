@@ -17,7 +17,8 @@ import { readAppMetadata } from './messages.js';
  * @param {string} [o.token]  A repeated request has the same token.
  * @param {number} o.timeoutMs  For each process.
  * @param {AbortSignal} o.signal
- * @returns {Promise<TriggerReply[]>}  Rejects with errors that concern all processes.
+ * @returns {Promise<TriggerReply[]>}  Rejects if a target does not exist, or if the
+ *   keeper does not answer.
  */
 export async function trigger({ control, clock, targets, action, params, token, timeoutMs, signal }) {
   const reached = reach(control.registry, targets);

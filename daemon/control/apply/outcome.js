@@ -12,7 +12,9 @@ import { waitWithProgress } from '../requests/progress.js';
  * @param {Receipt} receipt
  * @param {WaitingClient} client
  * @param {{ progress: boolean, isFromFile?: boolean }} o
- * @returns {Promise<void>}  Rejects with ERR_NCLUST_APPLY_FAILED if an app failed.
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_APPLY_FAILED if an app failed. Rejects with the
+ *   original error if it does not come from an app, or if `isFromFile` is false and only one app
+ *   failed.
  */
 export async function waitForApps(context, receipt, client, { progress, isFromFile = true }) {
   const names = [...new Set(receipt.about.map(({ name }) => name))];

@@ -90,7 +90,8 @@ function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
 }
 
 /**
- * Changes all generations, because a failed rollout may go back to an earlier one.
+ * Changes the live fields of all generations, because a failed rollout may go back to an earlier
+ * generation.
  * @param {DesiredApp} app
  * @param {AppSpec} spec
  * @param {{ origin?: string, isChanged: boolean }} o

@@ -38,8 +38,8 @@ export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
   }
 
   /**
-   * @returns {number | null}  Null if the path now leads to another file, or if the file was
-   *   removed.
+   * @returns {number | null}  Null if no file is open, if the path now leads to another file, or if
+   *   the file was removed.
    */
   function openFd() {
     if (fd === null) return null;

@@ -7,8 +7,8 @@ import { openEventFile } from './log-file.js';
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 
 /**
- * Control reads this many bytes when it starts, because they contain the events of processes that
- * still run.
+ * When control starts, it reads this many bytes from the end of the log, because they contain the
+ * events of processes that still run.
  */
 const RECALLED_BYTES = 256 * 1024;
 
@@ -19,8 +19,8 @@ const RECALLED_BYTES = 256 * 1024;
  * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note
  *   Never throws: a full disk costs events, and their number is logged.
  * @property {number} sinceMs  Events from before this time are not added afterwards.
- * @property {(app: string) => number | null} generationOf  Generation of the last rollout in the
- *   log.
+ * @property {(app: string) => number | null} generationOf  Generation of the app when it was
+ *   added or last rolled out. Null: control knows no such event.
  * @property {(take: (event: LoggedEvent) => void) => () => void} follow  `take` must not throw.
  * @property {() => void} close
  */
@@ -120,8 +120,8 @@ function createRecall(past) {
 
   /**
    * @param {LoggedEvent} event
-   * @returns {boolean}  False: the event is already in the log. Remembers the event, so the next
-   *   call with the same event returns false.
+   * @returns {boolean}  False: the event is already in the log. Only events in OF_INSTANCE and
+   *   OF_ROLLOUT are remembered. For other events, always true.
    */
   function isNew(event) {
     const { type, instanceId, app = '', generation } = event;

@@ -161,7 +161,8 @@ const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
 
 /**
  * @param {string[]} lines  Oldest first.
- * @returns {{ words?: string, lines?: string[] }}  `words`: the line that names the reason.
+ * @returns {{ words?: string, lines?: string[] }}  `words`: the line that names the reason, or
+ *   else the last line that is not part of a stack trace.
  */
 export function lastWords(lines) {
   const words = lines.findLast((line) => TELLING.test(line)) ?? lines.findLast((line) => !AROUND.test(line));

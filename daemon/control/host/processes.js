@@ -26,7 +26,7 @@ const buffer = Buffer.allocUnsafe(2_048);
  * Reads into a shared buffer and does not call stat(). So it takes a third of the time of
  * readFileSync().
  * @param {number | 'self'} pid
- * @returns {ProcRow | null}  Null if the process has exited.
+ * @returns {ProcRow | null}  Null if the process has exited, or /proc cannot be read.
  */
 export function readProcRow(pid) {
   const text = readLine(`/proc/${pid}/stat`);
@@ -130,7 +130,7 @@ export function createTreeReader() {
  * Counts shared pages once, so forked processes need less than the sum of their RSS. This is slow,
  * because the kernel walks through all mappings of these processes.
  * @param {number[]} pids
- * @returns {number | null}  Null if the system does not report it.
+ * @returns {number | null}  Null if the memory of one of the processes is not known.
  */
 export function sharedBytes(pids) {
   let sum = 0;

@@ -20,7 +20,8 @@ const HINTS = {
 };
 
 /**
- * Reads a file that other users may change. Does not block the main thread. Never rejects.
+ * Reads a file that other users may change. Never rejects. Does not block the main
+ * thread, except to open the file as `user`.
  * @param {string} file
  * @param {{ maxBytes: number, clock: Clock, user: User | null }} o
  * @returns {Promise<

@@ -23,6 +23,7 @@ const HANGS_MS = 10_000;
  * @param {() => void} o.onHeld  Called if another keeper owns the home.
  * @param {(error: unknown) => void} o.onFailed  Called if the new keeper could not take the home.
  * @returns {Promise<Port>}  Resolves when the keeper owns the home and reads its channel.
+ *   Rejects if the keeper cannot be started, or exits before that.
  */
 export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
   const child = spawn(from.node, [...DAEMON_NODE_ARGS, join(from.root, 'daemon/keeper/main.js')], {

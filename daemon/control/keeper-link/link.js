@@ -58,7 +58,7 @@
  * @property {string} [digest]  Digest of the keeper's code.
  * @property {string} [root]  The installation that control is started from.
  * @property {string | null} [refusedRoot]  An installation that the keeper refuses, because its
- *   control did not run.
+ *   control failed: see `refusedWhy`.
  * @property {'unready' | 'crashed' | 'silent' | null} [refusedWhy]
  */
 

@@ -14,7 +14,8 @@ const RELAUNCH_MS = 1_000;
  *   Exchanges state with the keeper of the link. Rejects with KeeperLost.
  * @property {(snapshot: Snapshot, orphans: ChildSnapshot[]) => void} onMet
  * @property {() => void} onLost  Drops events of the old keeper, and holds later events.
- * @property {(event: string, data: any) => void} onEvent  Not called for events about listeners.
+ * @property {(event: string, data: any) => void} onEvent  Not called for 'listener', 'released'
+ *   and 'ping', which the session handles.
  * @property {() => void} hold
  * @property {() => void} resume
  */
@@ -48,7 +49,7 @@ export class KeeperSession {
   #exchange = null;
 
   /**
-   * @param {LoopContext} context  The session sets its link.
+   * @param {LoopContext} context  The session sets `context.link`.
    * @param {Loop} loop
    */
   constructor(context, loop) {
@@ -95,7 +96,10 @@ export class KeeperSession {
     return this.#context.link.request(verb, params);
   }
 
-  /** @returns {Promise<void>}  Rejects if no keeper can be started, but the session retries. */
+  /**
+   * @returns {Promise<void>}  Resolves when control has connected to the next keeper. Rejects if a
+   *   keeper from the present installation does not start, but the session retries.
+   */
   waitForNext() {
     return new Promise((resolve, reject) => {
       this.#waitingForNext.push({ resolve, reject });

@@ -37,12 +37,12 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {User | null} user  The owner of the log files.
  * @property {string | null} outPipe
  * @property {string | null} errPipe
- * @property {string} outFile  Empty: nothing is kept.
+ * @property {string} outFile  Empty: stdout has no file of its own.
  * @property {string} errorFile
  * @property {string} logFile  File for both streams. Empty: such a file is not written.
  * @property {'raw' | 'json'} logType
  * @property {string | null} logDateFormat
- * @property {boolean} isMuted  Followers do not get the lines of this place.
+ * @property {boolean} isMuted  Followers and the foreground do not get the lines of this place.
  * @property {'block' | 'drop'} overflow
  * @property {number} rateLimitBytes  Per second. 0: no limit.
  * @property {string[]} ship
@@ -64,7 +64,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {(path: string) => Position | null} positionOf  Position of the next byte of a file.
  *   Null if control does not write to it.
  * @property {(files: OwnedFile[]) => Promise<void>} flush  Empties files and removes their
- *   segments. Rejects with the error of a file that cannot be emptied, after the others are done.
+ *   segments. If a file cannot be emptied, empties the others and then rejects with the error.
  * @property {() => void} close  Before it returns, writes all data, even unfinished lines.
  *   Idempotent.
  * @property {() => void} reopen  Opens all files by their names again.

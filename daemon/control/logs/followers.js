@@ -17,13 +17,13 @@ const NEWLINE = 0x0a;
  * @typedef {object} Follower
  * @property {(slot: { id: number, name: string }, stream: LogStream) => boolean} wants
  * @property {(entries: LogEntry[], mark: Mark | null, parts: (Part | null)[]) => void} take
- *   `mark`: where the next line begins, which the follower does not have yet. Null: not in a file.
+ *   `mark`: where the first line after `entries` begins. Null: the lines are not in a file.
  *   `parts`: for each entry, which part of a long line it is.
  */
 
 /**
- * @typedef {{ path: string, atMs?: number } & Position} Place  The position of a chunk; all of it
- *   is in one file. `atMs`: when control read the chunk. Missing: now.
+ * @typedef {{ path: string, atMs?: number } & Position} Place  Where a chunk begins in a file.
+ *   The whole chunk is in this file. `atMs`: when control wrote the chunk. Missing: now.
  */
 
 /**

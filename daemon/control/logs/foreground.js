@@ -14,7 +14,7 @@ import { createLosses } from './write/log-file.js';
 /** Limit of data that waits for the reader if the overflow of the app is "drop", in bytes. */
 const PENDING_MAX_BYTES = 1024 * 1024;
 
-/** First pause before the next attempt when the kernel accepts no more, in ms. Doubles. */
+/** Pause until the next attempt if the kernel accepts no more, in ms. It doubles each time. */
 const PAUSE_MIN_MS = 1;
 const PAUSE_MAX_MS = 20;
 
@@ -25,16 +25,18 @@ const PATIENCE_MS = 2_000;
 const LAST_MOMENT_MS = 1_000;
 
 /**
- * The `nclust run` that started this manager. It gets every line. An app that writes faster than
- * the run reads has to wait, unless the overflow of the app is "drop". When the run exits, the
- * manager exits too.
+ * The `nclust run` that started this manager. It gets the lines of all apps that are not muted. An
+ * app that writes faster than the run reads has to wait. If the overflow of the app is "drop", it
+ * loses lines instead. When the run exits, the manager exits too.
  * @typedef {object} Foreground
  * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} write
- *   Null: the kernel has the chunk. A promise: wait before you send more. Never throws or rejects.
+ *   Null: you may write more at once. A promise: await it before you write more. Never throws or
+ *   rejects.
  * @property {(place: Sender, stream: LogStream) => void} end  No more output will come.
  * @property {(name: string) => Losses | null} lossesOf
  * @property {() => string[]} notices
- * @property {() => void} finish  Before it returns, writes the waiting data. Never throws.
+ * @property {() => void} finish  Writes the waiting data before it returns, but stops after
+ *   LAST_MOMENT_MS. Never throws.
  * @property {() => Promise<void>} close  Writes the waiting data while the reader reads.
  *   Idempotent.
  */
@@ -50,10 +52,10 @@ export const NO_FOREGROUND = {
 };
 
 /**
- * @param {string} run  The folder of the home.
+ * @param {string} run  The folder `run` in the home.
  * @param {object} o
  * @param {Clock} o.clock
- * @param {() => void} o.onGone  Called if the reader exits first.
+ * @param {() => void} o.onGone  Called if the reader exits before close() is called.
  * @returns {Promise<Foreground>}  NO_FOREGROUND if there is no reader.
  */
 export async function findForeground(run, { clock, onGone }) {
@@ -213,8 +215,8 @@ function headOf({ instanceId, id, name }, stream, clock) {
 /**
  * @param {number} fd
  * @param {Buffer} bytes
- * @returns {number}  0: the kernel accepts nothing now. If the socket has failed, it emits an
- *   event.
+ * @returns {number}  The number of bytes that the kernel has accepted. 0 also after an error,
+ *   because a failed socket emits 'close'.
  */
 function tryWrite(fd, bytes) {
   try {

@@ -25,7 +25,8 @@ const NO_UTF8 = '\u00ff';
 /**
  * @typedef {object} LineFormat
  * @property {(chunk: Buffer, atMs: number) => Buffer} push
- *   Returns whole lines, each with the time at which it ended. Empty: no line has ended yet.
+ *   Returns the lines that end in the chunk, formatted with the time `atMs`. A long line comes in
+ *   parts. Empty: no line has ended yet.
  * @property {(chunk: Buffer, atMs: number, take: (lines: Buffer) => void) => void} each
  *   Like push(), but passes small pieces to `take`, because formatting can make empty lines a
  *   hundred times longer. A piece is valid until `take` returns.
@@ -113,7 +114,7 @@ function createPiece(take) {
   return {
     /**
      * @param {string} text  One character per byte.
-     * @returns {number}
+     * @returns {number}  The size of the text in bytes.
      */
     add(text) {
       if (used + text.length > buffer.length) finish();
@@ -125,7 +126,7 @@ function createPiece(take) {
   };
 }
 
-// Lines, and the text between lines, are strings with one Latin-1 character per byte. No line is
+// The writers handle lines as strings with one Latin-1 character per byte, so valid UTF-8 is not
 // decoded. One replacement in such a string takes a third of the time of copying line by line.
 
 /**

@@ -39,7 +39,8 @@ import { createLineSplitter, endOfCharacters } from './lines.js';
  * @property {string} path
  * @property {Position} from
  * @property {Position} end
- * @property {Position} continuesAt  Position of the next byte, after a rotation in the next file.
+ * @property {Position} continuesAt  Position of the next byte. After a rotation, it is in the next
+ *   file.
  * @property {Buffer} bytes
  * @property {Part | null} part  Which part of the line `bytes` is. Null: the beginning of the line.
  * @property {Omit<LogEntry, 'line'>} entry
@@ -56,7 +57,7 @@ export function createHandOver() {
 
   return {
     /**
-     * Adds a follower in the middle of a line.
+     * Called when a follower is added in the middle of `line`.
      * @param {Follower} follower
      * @param {UnfinishedLine} line
      * @param {boolean} isOnlyFollower  True: the source may take the line from the file.
@@ -72,7 +73,8 @@ export function createHandOver() {
     },
 
     /**
-     * Called before each chunk of a source. Continues the line that waits for this source.
+     * Called before each chunk of a source. If the chunk continues the line that waits at this
+     * path, the source gets the line. Otherwise, the line is dropped.
      * @param {Source} source
      * @param {Place | null} at
      */

@@ -24,8 +24,8 @@ export const LINE_MAX_BYTES = 64 * 1024;
 
 /**
  * @typedef {(bytes: Buffer, to: number, part: Part | null) => void} TakeLine  `bytes` are valid
- *   until the function returns. `to`: offset of the next line in the chunk. `part`: null for a
- *   whole line.
+ *   until the function returns. `to`: where the next line or part begins in the chunk. `part`:
+ *   null for a whole line.
  */
 
 /** @returns {LineSplitter} */
@@ -164,7 +164,8 @@ export function createWholeLines() {
   }
 
   /**
-   * Doubles a buffer that is full. If the buffer grew byte by byte, each byte would copy the line.
+   * Appends to the held bytes. Doubles a full buffer, because a buffer that grows byte by byte
+   * would copy the line for each byte.
    * @param {Buffer} bytes
    */
   function add(bytes) {
@@ -218,8 +219,8 @@ function cut(bytes) {
 
 /**
  * @param {Buffer} bytes
- * @returns {[number, number][]}  Begin and end of each line, without the line end. The
- *   last line may be incomplete.
+ * @returns {[number, number][]}  Begin and end of each line that is longer than
+ *   LINE_MAX_BYTES, without the line end. The last line may be incomplete.
  */
 function longLines(bytes) {
   /** @type {[number, number][]} */

@@ -69,7 +69,8 @@ export function createPipeOpener(clock) {
         onread: { buffer, callback: hand },
       }),
     );
-    // Does not wait for 'close', because the descriptor may then already belong to a client.
+    // Counts as closed from destroy() on, because at 'close' the descriptor may already belong to a
+    // client.
     const isOpen = () => !socket.destroyed;
     // Keeper and app are gone, so there is nothing more to read.
     socket.on('error', () => socket.destroy());
@@ -95,13 +96,13 @@ export function createPipeOpener(clock) {
 /**
  * @param {number} fd
  * @param {Buffer} buffer
- * @returns {number}  0 if the pipe is empty.
+ * @returns {number}  The number of bytes. 0: the pipe is empty or cannot be read.
  */
 function readNow(fd, buffer) {
   try {
     return readSync(fd, buffer, 0, buffer.length, null);
   } catch {
-    return 0; // EAGAIN: the pipe is empty.
+    return 0; // Usually EAGAIN: the pipe is empty.
   }
 }
 
@@ -117,7 +118,7 @@ const SILENCE_MS = 100;
 /** Pause in a flood, in ms. A longer pause makes 300,000 lines two to three times slower. */
 const PAUSE_MIN_MS = 1;
 
-/** Longest wait of a line in the pipe, in ms. The first line of a trickle waits half as long. */
+/** Longest pause between two reads, in ms. The first pause of a trickle is half as long. */
 const PAUSE_MAX_MS = 20;
 
 /**

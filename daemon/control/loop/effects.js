@@ -119,7 +119,8 @@ export function retireInstance(context, { instanceId, label }, drain) {
 }
 
 /**
- * Returns the stop settings that the app has now. The label may have older ones.
+ * Returns the stop settings that the app has now, because the label may have older settings. If the
+ * app was removed, returns the settings of the label.
  * @param {LoopContext['registry']} registry
  * @param {string} instanceId
  * @param {Instance['label']} label
@@ -169,7 +170,8 @@ export function recordFinishedSlot({ parts, registry }, id) {
   try {
     parts.store.save(registry.desired);
   } catch (error) {
-    // The note in the keeper also records that the slot is finished. The next write includes it.
+    // Nothing is lost: the note in the keeper also records that the slot is finished, and the next
+    // save of the state includes it.
     parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
   }
 }
@@ -208,7 +210,7 @@ function admit(context, seat) {
 }
 
 /**
- * Takes the instance out of rotation. It stays alive, so that it can be taken back.
+ * Takes the instance out of rotation. Its process stays alive, because unpark() may need it again.
  * @param {LoopContext} context
  * @param {Seat} seat
  */
@@ -228,7 +230,8 @@ function unpark(context, seat) {
 }
 
 /**
- * Reports the outcome to the seat. If the instance has exited, the event `exited` reports that.
+ * Reports the outcome to the seat. Reports nothing if the keeper is lost, or if the instance has
+ * exited, because the event `exited` reports that.
  * @param {LoopContext} core
  * @param {Seat} seat
  * @param {'ping' | 'admit' | 'unpark'} verb
@@ -241,7 +244,8 @@ function request({ link, parts, dispatch }, { instanceId }, verb, more, done) {
     () => dispatch({ type: done, instanceId }),
     (error) => {
       if (error instanceof KeeperLost || error.code === 'ESRCH') return;
-      // A keeper of an earlier version has no gates, so all instances are already in rotation.
+      // ENOSYS: a keeper of an earlier version has no gates, so all instances are in rotation
+      // already.
       if (error.code !== 'ENOSYS') return dispatch({ type: 'silent', instanceId });
       parts.managerLog('keeper-refused', { verb, params: { instanceId }, message: error.message });
       return dispatch({ type: done, instanceId });

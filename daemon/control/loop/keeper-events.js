@@ -241,7 +241,7 @@ function gone(context, instance, { report }) {
   registry.instances.delete(instanceId);
   keepServed(history, instanceId, report);
   keepSpent(history, instance, report);
-  // This comes before the step, because the note must be sent before a successor is spawned.
+  // Comes before the step, because the step sends the note before it spawns a successor.
   forgetAsked(history, instanceId);
   if (seat?.life.state === 'stopping') step(context, seat, { type: 'gone' });
   else writeNote(context, label.id);

@@ -15,7 +15,10 @@ import { step } from './step.js';
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Seat, Registry } from '../state/registry.js' */
 
-/** An action may allow another action. A plan that needs more rounds contradicts itself. */
+/**
+ * One action may allow another, so a plan can take several rounds. A plan that needs more rounds
+ * than this contradicts itself.
+ */
 const MAX_ROUNDS = 10;
 
 /**
@@ -24,8 +27,8 @@ const MAX_ROUNDS = 10;
  */
 export function reconcile(context, name) {
   const { registry } = context;
-  // Releases the sockets before the plan stops old instances. If this control dies in between, the
-  // next control still finds old instances, and releases the sockets.
+  // Releases the sockets before the plan stops old instances, because this control may die in
+  // between: the next control then still finds old instances, and releases the sockets.
   if (isBeingCleared(registry, name)) releaseSockets(context, name);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     superviseRollout(context, name); // May change the desired state.

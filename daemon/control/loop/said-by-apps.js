@@ -22,7 +22,8 @@ const READERS = {
 /**
  * @param {string} event
  * @param {object} data
- * @returns {object}  Throws a TypeError if a process sent data that are not valid.
+ * @returns {object}  The checked data. Throws a TypeError if the data are not valid. Events
+ *   without a reader are not checked.
  */
 export function readKeeperEvent(event, data) {
   return Object.hasOwn(READERS, event) ? READERS[event](data) : data;

@@ -12,8 +12,8 @@ import { isWanted, getSlotHistory } from '../state/registry.js';
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /**
- * Applies an event to a seat. Sends the note for the next control to the keeper before the effects
- * begin.
+ * Applies an event to a seat. If the note for the next control has changed, sends the note to the
+ * keeper before the effects begin.
  * @param {LoopContext} context
  * @param {Seat} seat
  * @param {LifeEvent} event

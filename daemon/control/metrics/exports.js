@@ -17,7 +17,8 @@ const RETRY_TICKS = 5;
  * Metrics for other programs. The code of an export is loaded only if a setting enables the export.
  * @typedef {object} Exports
  * @property {() => Promise<Unserved | null>} applyNow
- *   Serves /metrics now. Null: /metrics is served, or switched off. Never rejects.
+ *   Serves /metrics now. Null: /metrics is served, or the settings switch it off or do not allow
+ *   the address. Never rejects.
  * @property {() => string[]} notices
  * @property {() => Promise<void>} close
  */

@@ -27,7 +27,7 @@ const FINE_PER_COARSE = 10;
 
 /**
  * @template {string} K
- * @param {boolean[]} worst  For each series: fold ten values to the maximum, not the mean.
+ * @param {boolean[]} worst  For each series: whether fold() takes the maximum, not the mean.
  */
 export function createHistory(worst) {
   /** @type {Map<K, (Rings | undefined)[]>} */

@@ -117,7 +117,7 @@ export function readHttp(given) {
 
 /**
  * @param {unknown} value
- * @returns {number}  Not negative, and small enough that sums stay finite.
+ * @returns {number}  `value` if it is a number from 0 to COUNT_MAX. Otherwise 0.
  */
 export function number(value) {
   return typeof value === 'number' && value >= 0 && value <= COUNT_MAX ? value : 0;
@@ -125,7 +125,7 @@ export function number(value) {
 
 /**
  * @param {unknown} value
- * @returns {number}  A whole number, as OTLP requires for counts.
+ * @returns {number}  `value` if it is a whole number, as OTLP requires for counts. Otherwise 0.
  */
 function count(value) {
   return Number.isSafeInteger(value) ? number(value) : 0;
@@ -160,7 +160,8 @@ export function keepSpent(history, { instanceId, cpuMs = 0 }, report) {
 /**
  * @param {Registry} registry
  * @returns {Map<number, number>}
- *   In ms. Slots with an unmeasured instance are missing, because a sum must not fall.
+ *   CPU time by slot id, in ms. Slots with an unmeasured instance are missing, because a sum must
+ *   not fall.
  */
 export function spentBySlot(registry) {
   /** @type {Map<number, number>} */

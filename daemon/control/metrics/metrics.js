@@ -41,13 +41,13 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 
 /**
  * @typedef {object} Metrics
- * @property {(pid: number) => Usage} usageOf  At the last tick.
+ * @property {(pid: number) => Usage} usageOf  The last measurement. Zeros: not measured.
  * @property {() => Promise<void>} measureNew
  *   Measures processes that no tick has measured yet. Never rejects.
  * @property {(o?: NowOptions) => MetricsSample} now
  * @property {(o: HistoryOptions) => MetricsHistory} history
  * @property {(listener: () => void) => () => void} onTick  The listener must not throw.
- * @property {() => Promise<Exported>} exported  For other programs.
+ * @property {() => Promise<Exported>} exported  The values for Prometheus and OTLP.
  * @property {() => void} close
  */
 

@@ -84,7 +84,7 @@ const AGAIN = new Set([429, 502, 503, 504]);
  * @typedef {object} OtlpSender
  * @property {(body: string) => Promise<void>} send  Sends `body` after the waiting requests. Never
  *   rejects.
- * @property {() => string | null} problem  Why the last request did not arrive.
+ * @property {() => string | null} problem  Why the last request failed. Null: no failure.
  * @property {() => number} lost  Number of dropped requests.
  * @property {() => void} close
  */

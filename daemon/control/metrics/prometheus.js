@@ -84,7 +84,8 @@ const STALLED_MS = 30_000;
  * @param {() => Promise<Family[]>} collect
  * @param {(error: unknown) => void} onFault  Called if the metrics could not be collected.
  * @param {{ stalledMs?: number, requestMs?: number }} [o]
- * @returns {Promise<() => Promise<void>>}  Rejects with errors of the system.
+ * @returns {Promise<() => Promise<void>>}  Resolves with a function that closes the server. Rejects
+ *   if the server cannot listen on the target.
  */
 export async function serveMetrics(target, collect, onFault, { stalledMs = STALLED_MS, requestMs = REQUEST_MS } = {}) {
   /** Clients that ask at the same time get the same values. @type {Promise<Family[]> | null} */
@@ -115,7 +116,8 @@ export async function serveMetrics(target, collect, onFault, { stalledMs = STALL
       server.listen({ host: target.host, port: target.port, exclusive: true }, () => resolve(undefined));
     else server.listen(bound, () => resolve(undefined));
   });
-  server.on('error', () => {}); // Only a single connection could not be accepted.
+  // Ignores later errors, because such an error affects only one new connection.
+  server.on('error', () => {});
   const inode = target.kind === 'unix' && bound ? putInPlace(bound, target.path) : 0;
   return () =>
     new Promise((resolve) => {
@@ -149,8 +151,8 @@ async function answer(request, response, collect) {
 }
 
 /**
- * Refuses other host names, because the host name of a web page could lead to this address ("DNS
- * rebinding").
+ * Accepts an IP address, "localhost", or no name. Refuses other names, because the host name of a
+ * web page could lead to this address ("DNS rebinding").
  * @param {string | undefined} host
  */
 function isMeantForUs(host) {
@@ -174,8 +176,9 @@ function say(response, status, text, headers = {}) {
 }
 
 /**
+ * Throws EEXIST if the path leads to a file that is not a socket.
  * @param {string} path
- * @returns {string}  Where to bind. A rename then replaces the previous socket in one step.
+ * @returns {string}  The path to bind. A rename then replaces the previous socket in one step.
  */
 function checkPath(path) {
   const there = lstatSync(path, { throwIfNoEntry: false });

@@ -4,7 +4,8 @@ import { number, readHttp } from './lifetime-totals.js';
 /** @import { HttpReport } from './lifetime-totals.js' */
 
 /**
- * The report that an agent sends every second: daemon/agent/report.cjs.
+ * The report that an agent sends every second, or less often while it is idle. The agent makes it
+ * in daemon/agent/report.cjs.
  * @typedef {object} Report
  * @property {number} seq
  * @property {number} atMono
@@ -43,7 +44,7 @@ export function createReports() {
 
   return {
     /**
-     * @param {Record<string, unknown>} reports  By instance. The other instances are forgotten.
+     * @param {Record<string, unknown>} reports  By instance. Forgets instances without a report.
      * @param {number} nowMs
      */
     take(reports, nowMs) {
@@ -137,7 +138,8 @@ function isLate(ageMs) {
  * @param {Report | null} before
  */
 function rate(now, then, last, before) {
-  // For the first report, counts from 0: the clock starts about a second before this report.
+  // Without an earlier report, returns the average since the process started, because then its
+  // counters and its clock were 0.
   const ms = last.atMono - (before?.atMono ?? 0);
   return ms > 0 ? Math.max(0, Math.round(((now - then) * 100_000) / ms) / 100) : 0;
 }

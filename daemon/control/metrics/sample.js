@@ -37,8 +37,8 @@ const NO_GAUGES = {
 };
 
 /**
- * @typedef {{ tracks: Track[], served: Served | null }} SlotHttp  All instances of a slot: serving,
- *   ending and gone instances.
+ * @typedef {{ tracks: Track[], served: Served | null }} SlotHttp  `tracks`: the existing instances
+ *   of a slot. `served`: the sums of the instances that are gone.
  */
 
 /**

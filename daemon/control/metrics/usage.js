@@ -2,8 +2,8 @@ import { countFds, createProcTreeReader } from '../host/processes.js';
 import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 
 /**
- * @typedef {object} Usage  `cpu`: percent of one core since the last measurement. `cpuMs`: CPU
- *   time since the start of the process; missing if not measured.
+ * @typedef {object} Usage  `cpu`: percent of one core since the last measurement; at the first
+ *   measurement, since the start. `cpuMs`: CPU time since the start; missing if not measured.
  * @property {number} cpu
  * @property {number} memoryBytes
  * @property {number} processes
@@ -38,7 +38,7 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
  * @property {number} reads
  */
 
-/** Descriptors are counted on every tenth call. */
+/** Descriptors of a process are counted at the first and then at every tenth measurement. */
 const FDS_EVERY = 10;
 
 /**
@@ -100,7 +100,7 @@ function percent(cpuMs, ms) {
 
 /**
  * @typedef {object} Sampler
- * @property {(pid: number) => Usage} usageOf  At the last tick.
+ * @property {(pid: number) => Usage} usageOf  The last measurement. Zeros: not measured.
  * @property {() => Promise<void>} measureNew
  *   Measures processes that no tick has measured yet. Never rejects.
  * @property {() => Promise<void>} measure  To be called once a tick. Never rejects.

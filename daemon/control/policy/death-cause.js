@@ -7,7 +7,7 @@
  * @property {string | null} signal
  * @property {Asked | null} asked
  * @property {string | null} signalledBy  The command that sent a signal.
- * @property {boolean} isOrphan  Its keeper died, so the next keeper cannot see its exit status.
+ * @property {boolean} isOrphan  The keeper died, and the next keeper cannot see the exit status.
  * @property {string[]} lastLines  The last lines of stderr.
  * @property {() => boolean} hasOomKillGrown  Called only after a SIGKILL.
  */

@@ -47,8 +47,8 @@ export const TABLE = {
 };
 
 /**
- * Cells for gate events in a state that does not expect such events. Answers may come late.
- * @param {Cell} late
+ * Cells for gate events in a state that does not expect such events.
+ * @param {Cell} late  For answers, because an answer may come after the state has changed.
  */
 function gateEvents(late) {
   return { answered: late, silent: late, admitted: late, park: bug, takeBack: bug };
@@ -107,8 +107,8 @@ function hurry(life, event, context) {
 }
 
 /**
- * If an instance counted as up because of its age, and then its listen() fails, the instance is
- * `starting` again.
+ * If a cluster worker counted as up because of its age, and then its listen() fails, the worker is
+ * `starting` again. On probation, the worker stays up.
  * @type {Cell}
  */
 function recheck(life, event, context) {
@@ -131,7 +131,7 @@ function setAgeTimer(life, event, context) {
 }
 
 /**
- * At most `totalMs`, because the wall clock may have been set back in between.
+ * Returns at most `totalMs`, because the wall clock may have been set back since `sinceMs`.
  * @param {number} totalMs
  * @param {number} sinceMs
  * @param {number} nowMs
@@ -190,7 +190,8 @@ function takeBack(life, _event, { policy }) {
 function overdue(life, event, context) {
   const { readiness, nowMs } = context;
   if (readiness.missing === null) return admit(life, event, context);
-  // Older instances may have started to listen in between. Then this instance must listen too.
+  // Computes the time limit again: after control set the timer, older instances may have started
+  // to listen, and then this instance must listen too.
   const ageMs = nowMs - (readiness.startedAtMs ?? 0);
   const leftMs = ageMs < 0 ? 0 : allowedMs(context) - ageMs;
   if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };

@@ -31,7 +31,7 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  * @property {number} id
  * @property {number} generation
  * @property {Exclude<State, 'down'>} state
- * @property {boolean} hasFailed  It crashed before it was up.
+ * @property {boolean} hasFailed  An attempt to start it failed.
  * @property {boolean} isClosing  It is stopping, and its listening sockets close (stop, delete).
  * @property {boolean} comesBack  It is stopping only to start again (boot timeout).
  */

@@ -23,7 +23,7 @@ export function replace(views, rollout) {
     .slice(surge.length)
     .slice(0, computeAllowance(counted, rollout))
     .flatMap((view) => view.old.filter(mayStop));
-  // A seat starts only when no older seat of its slot has a process.
+  // In a slot that does not serve, a new seat starts only when no older seat has a process.
   const vacant = free.filter((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
   return { stops: [...idle, ...useless, ...relieved, ...taken], starts: [...vacant, ...surge] };
 }

@@ -17,7 +17,7 @@ export const STATES = /** @type {const} */ ([
 /**
  * @typedef {object} Asked
  * @property {'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'orphan' | 'boot-timeout'} cause
- * @property {string | null} by  The command. For a boot timeout: the missing step.
+ * @property {string | null} by  The command. For a boot timeout: the reason. Null: not known.
  */
 
 /**
@@ -99,7 +99,8 @@ export const EVENTS = /** @type {const} */ ([
  * @property {'open' | 'gated' | 'canary'} gate  canary: the instance is admitted after a minimum
  *   age and an answer to a ping. gated: the instance is admitted when it is ready.
  * @property {string | null} missing  The missing step, in words. Null: no step is missing.
- * @property {boolean} isLoading  Only the end of the main module is missing. A loop may never end.
+ * @property {boolean} isLoading  Only the end of the main module is missing. The module may be
+ *   a loop that never ends.
  * @property {boolean} cannotListen  A cluster worker whose listen() failed.
  * @property {boolean} isAddressRefused  Another process has the address, or only root may
  *   use the address. False if this machine does not have the address, because some programs try

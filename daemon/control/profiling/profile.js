@@ -22,7 +22,8 @@ const SNAPSHOT_MS = 1_800_000;
  * Makes a worker write a profile of itself into an existing, empty file.
  * @param {ApiContext} context
  * @param {{ target: string, kind: string, durationMs: number, file: string }} question
- *   A second request with the same file waits for the same profile.
+ *   `file` identifies the profile: if the client repeats the request after a restart of control,
+ *   the request waits for the same profile.
  * @param {Pick<Client, 'signal'>} client  If the client disconnects, the profile is dropped.
  * @returns {Promise<object>}  `bytes` is null if the event loop is blocked: use a debugger.
  */
@@ -43,7 +44,7 @@ export async function takeProfile(context, { target, kind, durationMs, file }, {
     const { bytes } = unwrap(worker, await Promise.race([end, gone.rejection]), file);
     return { slot: describeSlot(worker), bytes };
   } catch (error) {
-    // Drops the profile, unless the worker is busy. Then the profile belongs to another client.
+    // Drops the profile. If the worker is busy, its profile belongs to another client and stays.
     if (error instanceof NclustError && error.code !== 'ERR_NCLUST_PROFILE_BUSY')
       void askAgent({ step: 'drop' }, 0).catch(() => {}); // The worker has exited, or reads this later.
     throw error;
@@ -64,7 +65,8 @@ function rejectWhenGone(signal) {
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
-  rejection.catch(() => {}); // The promise may reject before takeProfile() waits.
+  // Without this handler, a rejection before takeProfile() waits for the promise would end control.
+  rejection.catch(() => {});
   return { rejection, forget: () => signal.removeEventListener('abort', onAbort) };
 }
 
@@ -99,7 +101,7 @@ export async function sampleStack(context, { target, durationMs }) {
 export async function openInspector(context, { target, isOver, isLeftOpen }, { subscriptions, signal }) {
   const worker = findWorker(context, target);
   const subscription = `break-in-${worker.id}`;
-  // Fails if the keeper is being replaced; then control replaces the worker, too.
+  // Ignores errors: the worker has exited, reads this later, or is replaced with its keeper.
   const shut = () => void ask(context, worker, 'profile', { question: { step: 'shut' } }, 0).catch(() => {});
   if (isOver || isLeftOpen) {
     subscriptions.delete(subscription);

@@ -22,7 +22,7 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 
 /**
  * Control calls this when it starts, and when it connects to a new keeper. `news`: the events that
- * control missed.
+ * control missed. `names`: the apps of the adopted processes.
  * @param {LoopContext} context
  * @param {ChildSnapshot[]} children
  * @returns {{ news: News[], names: Set<string> }}
@@ -79,8 +79,9 @@ function instanceOf(context, child) {
 }
 
 /**
- * Also writes the result into the note of the slot. Reserves the id, because a new app with this id
- * would share the history of the old app.
+ * Marks a slot as stray if the list does not contain the slot, but may have lost it. Writes a
+ * change into the note of the slot. Reserves the id, because a new app with this id would share the
+ * history of the old app.
  * @param {LoopContext} context
  * @param {number} id
  */
@@ -140,7 +141,8 @@ function endReason(history, { instanceId, exit, isRetiring }) {
 }
 
 /**
- * If an orphan in the current generation is being retired, it is surplus and gets no seat.
+ * Whether the instance is not in the current generation of its slot. If an orphan in the current
+ * generation is being retired, the orphan is surplus and gets no seat.
  * @param {LoopContext} core
  * @param {Instance} instance
  */
@@ -168,7 +170,7 @@ function resume(context, { seat, instance, child, asked }) {
     return;
   }
   if (seat.life.state !== 'starting') return;
-  // An orphan was serving before its keeper died, and will not report that again.
+  // An orphan counts as ready, because it does not report to the new keeper that it is ready.
   if (isReady(context.registry, seat) || child.isAdopted || (child.exit && instance.wasUp))
     step(context, seat, { type: 'ready' });
   else step(context, seat, { type: 'spawned', startedAtMs: child.startedAtMs });

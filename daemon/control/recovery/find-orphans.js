@@ -121,7 +121,8 @@ function list(proc) {
  * @param {string} proc
  * @param {number} pid
  * @param {string} home
- * @returns {Process | null}  Null also if the process is a zombie or cannot be read.
+ * @returns {Process | null}  Null: the process has no marker of this home, is a zombie, or cannot
+ *   be read.
  */
 function readMarked(proc, pid, home) {
   try {

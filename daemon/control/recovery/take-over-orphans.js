@@ -137,7 +137,7 @@ function renewed(registry, app, ids) {
  * @param {Orphan} orphan
  * @param {Label} label
  * @param {Instance | undefined} known
- * @returns {Promise<ChildSnapshot | null>}  Null if the orphan has exited.
+ * @returns {Promise<ChildSnapshot | null>}  Null if the keeper refuses to adopt the orphan.
  */
 async function take(context, orphan, label, known) {
   const { instanceId, pid, startTicks, startedAtMs, outPipe, errPipe } = orphan;

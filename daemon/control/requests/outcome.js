@@ -69,7 +69,8 @@ function withRequestedName(notUp, about) {
 }
 
 /**
- * Returns the app if the slot went back to an older generation than the requested generation.
+ * Returns the app if its rollout failed, and the slot went back to an older generation than the
+ * requested generation. Otherwise returns null.
  * @param {Registry} registry
  * @param {number} id
  * @param {number} generation
@@ -95,7 +96,8 @@ function isAtRest(registry, { slots }) {
 }
 
 /**
- * If a restart failed in another slot, this slot may still be served by an older generation.
+ * Returns the newest seat that is not newer than the generation of the slot. The seat can be older,
+ * because after a failed restart in another slot an older generation may still serve.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  */
@@ -130,8 +132,9 @@ function slotOutcome(registry, id, generation, method) {
 }
 
 /**
- * Whether the slot still has an old instance, for example a parked or draining one. An update
- * replaces only orphans of the old keeper.
+ * Whether the request still has to replace an old instance of the slot, for example a parked or
+ * draining instance. An update replaces only orphans of the old keeper. Methods other than reload,
+ * apply and update do not wait for old instances.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  * @param {string} method

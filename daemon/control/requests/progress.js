@@ -35,7 +35,7 @@ export function waitFor(context, receipt, client, isReported) {
  * @param {Receipt} receipt
  * @param {WaitingClient} client
  * @param {boolean} isReported
- * @param {(onCheck?: () => void) => Promise<T>} wait  Calls onCheck if progress is possible.
+ * @param {(onCheck?: () => void) => Promise<T>} wait  Calls onCheck if there may be progress.
  */
 export async function waitWithProgress(context, receipt, client, isReported, wait) {
   const reporter = isReported ? createReporter(context, receipt, client) : null;

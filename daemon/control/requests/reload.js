@@ -16,8 +16,10 @@ import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, listSpecs, add
  * @param {string} o.by  The cause in the death records of the old instances.
  * @param {(desired: Desired) => number[]} o.choose
  * @param {(spec: AppSpec) => AppSpec} o.change
- * @param {string} [o.name]  The new name of the app. With a name, all slots must belong to one app.
- * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, or errors of choose, change.
+ * @param {string} [o.name]  The new name of the app. If set, `choose` must return all slots of
+ *   one app.
+ * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, or with errors of choose, change,
+ *   readSpawnInputs(), renameApp() and mutate().
  */
 export async function beginReload(context, { token, by, choose, change, name }) {
   const { control, parts } = context;

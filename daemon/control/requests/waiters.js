@@ -16,7 +16,8 @@ import { notUpError, describeOutcome } from './outcome.js';
 /**
  * @typedef {object} Waiters
  * @property {(receipt: Receipt, signal?: AbortSignal, onCheck?: () => void) => Promise<void>} add
- *   Rejects when a slot or the reload has failed, or the manager shuts down. Resolves on abort.
+ *   Resolves when the request is done, or on abort. Rejects if a slot or the reload fails, or if
+ *   the manager shuts down before all slots of `receipt.up` are up.
  * @property {() => void} answer  Called after every change.
  */
 

@@ -14,7 +14,8 @@ import { changeApps, dropFormer, getSpec, setSlots } from '../state/desired.js';
  */
 
 /**
- * Supersedes a reload in progress, and abandons instances of that reload that are not up.
+ * Begins a guarded rollout in these slots. Supersedes a reload in progress, and abandons instances
+ * of that reload that are not up.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
@@ -142,7 +143,7 @@ const ADDRESS_FIELDS = /** @type {const} */ ([
 ]);
 
 /**
- * Whether program and settings are the same. If so, the program will listen on the same addresses.
+ * Whether all ADDRESS_FIELDS are the same. If so, the program will listen on the same addresses.
  * @param {AppSpec} before
  * @param {AppSpec} after
  */

@@ -64,7 +64,8 @@ const DELAY_SPANS = 3;
 const SILENT_MS = 3_000;
 
 /**
- * Also stops the sampling of instances whose values are not needed any more.
+ * In a rollout with a rollback window, starts the sampling of instances that are up. Also stops the
+ * sampling of instances whose values are not needed any more.
  * @param {LoopContext} context
  * @param {string} name
  */

@@ -22,7 +22,7 @@ const MANAGER_TASKS = 2 * TASKS.node;
 /** @typedef {{ name: string, spec: AppSpec, count: number }} Load */
 
 /**
- * Throws ERR_NCLUST_PREFLIGHT; nothing was changed.
+ * Throws ERR_NCLUST_PREFLIGHT if the system has no room for the processes after the change.
  * @template {Change} C
  * @param {C} change
  * @param {object} o

@@ -15,7 +15,8 @@ import { readWhole } from '../host/read-bounded.js';
 
 /**
  * @typedef {object} SpawnInputs
- * @property {(spec: AppSpec) => AppSpec} fill  Throws ERR_NCLUST_ENV_FILE for a file not yet read.
+ * @property {(spec: AppSpec) => AppSpec} fill  Throws ERR_NCLUST_ENV_FILE if the spec names a
+ *   file that was not read.
  * @property {<T extends Change>(change: T) => T} keep  Stores the secrets of new generations.
  */
 

@@ -1,5 +1,5 @@
 // Knows: what a new process needs: environment, secrets, files, capacity, and checks beforehand.
-// Must not: start it, or change the desired state.
+// Must not: start a process, or change the desired state.
 import { readUser } from '../../../lib/shared/host/as-user.js';
 import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
 import { logFile } from '../../../lib/shared/paths.js';

@@ -44,7 +44,7 @@ export async function preflight(specs) {
 
 /**
  * Checks a restart, so that control does not end running instances if the script, the interpreter
- * or the folder is missing.
+ * or the folder is missing, or PORT is impossible.
  * @param {AppSpec[]} specs
  * @returns {void}  Throws ERR_NCLUST_PREFLIGHT for the first fault.
  */
@@ -129,7 +129,7 @@ function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs, uid, gid }) {
     runWithDefaultOomScore(() =>
       execFile(file, ['--check', script], options, (error, _stdout, stderr) => {
         const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
-        // Any other failure is not a fault of the script.
+        // Only a syntax error is a fault of the script. A timeout, for example, is not.
         resolve(
           error && line && !MAYBE_MODULE.test(line)
             ? `"${script}" does not parse: ${line}${whereIn(stderr, script)}`
@@ -181,7 +181,8 @@ function isExecutable(path) {
 }
 
 /**
- * If a version manager has removed the Node.js of an app, the app runs on the Node.js of control.
+ * If a version manager has removed the Node.js of an app, the app runs on the Node.js of control,
+ * unless the user has chosen the interpreter.
  * @param {AppSpec} spec
  * @param {{ exists?: (path: string) => boolean, own?: { execPath: string, version: string } }} [o]
  */

@@ -8,7 +8,7 @@ import { NclustError } from '../../../lib/shared/errors.js';
  * An app that writes to the manager's files would damage them, and "flush" would empty them.
  * @param {AppSpec} spec
  * @param {HomePaths} paths
- * @returns {AppSpec}  Throws ERR_NCLUST_BAD_SPEC.
+ * @returns {AppSpec}  The same spec. Throws ERR_NCLUST_BAD_SPEC if a log file is such a file.
  */
 export function keepOffOwnFiles(spec, paths) {
   for (const key of /** @type {const} */ (['outFile', 'errorFile', 'logFile'])) {

@@ -92,7 +92,7 @@ function isUsed({ apps }, key, generation) {
  * @param {unknown} error
  */
 function refused(spec, name, error) {
-  // Any other error is a bug in nclust, and its message might contain the secret.
+  // An error that is not a NoSecret is a bug in nclust, and its message might contain the secret.
   const why = error instanceof NoSecret ? error.message : 'is not available, for a reason that must not be shown';
   return new NclustError('ERR_NCLUST_SECRET', `The secret "${name}" of "${spec.name}" ${why}.`, {
     hint: (error instanceof NoSecret && error.hint) || 'Fix the file or the command in its "secrets".',

@@ -8,8 +8,7 @@ import { changeApps, findApp, hasSlot, merge, replaceApp, dropFormer, setSlots }
 
 /**
  * Starts apps. An idle app in the list takes the new spec. A running app gets more slots if
- * `isForced` is set. Otherwise it is refused. Throws ERR_NCLUST_APP_EXISTS,
- * ERR_NCLUST_BAD_INSTANCES.
+ * `isForced` is set; if not, throws ERR_NCLUST_APP_EXISTS. Also throws ERR_NCLUST_BAD_INSTANCES.
  * @param {Desired} desired
  * @param {AppSpec[]} specs
  * @param {object} o
@@ -190,8 +189,8 @@ export function resize(desired, app, count) {
   const next = setSlots({ ...app, generation: Math.max(1, app.generation) }, [...kept, ...added]);
   return {
     desired: { ...replaceApp(desired, next), nextId: desired.nextId + added.length },
-    // If a rollout in progress fails, new slots go back to the previous generation, so it counts
-    // too.
+    // If a rollout in progress fails, new slots go back to the former generation, so an instance of
+    // the former generation also fulfils the request.
     up:
       want === 'up'
         ? added.map(({ id, generation, former }) => ({ id, generation: former?.generation ?? generation }))
@@ -221,7 +220,7 @@ function placeOfNew({ slots, generation, rollout }, want) {
  */
 function restartAll(change, name, by) {
   const app = findApp(change.desired, name);
-  // A new app is already in its first generation. An app in the list needs a new one.
+  // A new app is already in its first generation. An app in the list needs a new generation.
   if (!app || app.slots.every((slot) => change.up.some(({ id }) => id === slot.id))) return change;
   return merge(
     change,

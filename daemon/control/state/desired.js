@@ -39,7 +39,7 @@
  * @property {boolean} [isClearedFirst]  Old instances exit before new instances start.
  * @property {boolean} [isStrict]  New instances must use the old addresses. False: any address.
  * @property {number} [windowMs]  How long old instances stay parked. 0: they are retired at once.
- * @property {number | null} [windowEndsAtMs]  Wall clock. Null: not all slots are replaced.
+ * @property {number | null} [windowEndsAtMs]  Wall clock. Null: no window is open.
  * @property {Failure | null} [failure]
  */
 

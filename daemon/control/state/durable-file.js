@@ -141,9 +141,10 @@ const LEAST_BYTES = 64 * 1024;
 
 /**
  * The reserve keeps space for the write, because a command must be able to stop the app that fills
- * the disk. Control removes the reserve for the write, and makes it again when there is space.
+ * the disk. If the disk is full, control removes the reserve before the write, and makes the
+ * reserve again when there is space.
  * @param {string} reserve
- * @param {string} file  The reserve is twice as large as this file.
+ * @param {string} file  The reserve is at least twice as large as this file.
  * @param {() => void} write  Must leave no file behind if it throws. May run twice.
  */
 export function writeInNeed(reserve, file, write) {

@@ -42,11 +42,13 @@ import { newSlotHistory } from './slot-history.js';
  * @property {number | null} bootedAtMs  When the program first listened, or had evaluated its
  *   main module. For a program that cannot report this: when it was started.
  * @property {Address[]} addresses
- * @property {ListenFailure | null} listenFailure  The last failed listen(), until it succeeds.
+ * @property {ListenFailure | null} listenFailure  The last failure of listen(), unless a later
+ *   listen() has succeeded.
  * @property {boolean} isReady  The program sent `ready`.
  * @property {boolean} wasUp
- * @property {boolean} isAwaitingSecrets  Control has not sent the start to the keeper.
- * @property {boolean} isStray  The list may have lost the slot, so control does not touch it.
+ * @property {boolean} isAwaitingSecrets  Control is reading the secrets, and has not sent the
+ *   start to the keeper.
+ * @property {boolean} isStray  The list may have lost the slot. Control leaves the process alone.
  * @property {boolean} isOrphan  An earlier keeper started the process.
  * @property {boolean} isGated  The program listens, but its gate is closed.
  * @property {boolean} isParked
@@ -83,7 +85,8 @@ import { newSlotHistory } from './slot-history.js';
  * @property {Map<string, Seat>} seats  By key. Without seats that are down.
  * @property {Map<string, Instance>} instances
  * @property {Map<number, SlotHistory>} histories  By slot id.
- * @property {Map<string, Set<string>>} openScopes  Apps by scope, if the keeper may hold sockets.
+ * @property {Map<string, Set<string>>} openScopes  By scope: apps whose sockets the keeper
+ *   may hold.
  * @property {Map<string, RollbackWindow>} windows  Open rollback windows, by the name of the app.
  * @property {Map<string, WatchedInstance>} samples  By instance. Includes old instances.
  * @property {Set<number>} touched  Slots that were affected in this turn.
@@ -140,7 +143,7 @@ export function getSlotHistory(registry, id) {
 /** @typedef {{ app: DesiredApp, slot: DesiredSlot }} Found */
 
 /**
- * A cache by Desired, which is never changed in place.
+ * Caches the slots of each Desired. A Desired is never changed in place, so the cache stays right.
  * @type {WeakMap<Desired, Map<number, Found>>}
  */
 const indexes = new WeakMap();
@@ -191,7 +194,8 @@ export function listSeatsOfSlot(registry, id) {
 }
 
 /**
- * Null: the seat has another instance now, or there never was a seat.
+ * Returns null if control does not know the instance, if its seat is gone, or if its seat has
+ * another instance now.
  * @param {Registry} registry
  * @param {string} instanceId
  */
@@ -218,7 +222,8 @@ export function hasProcess(registry, id) {
  * @param {AppSpec} spec
  * @param {number} slot
  * @param {string} [base]
- * @returns {string}  App names contain no tab, so two apps never get the same scope.
+ * @returns {string}  In fork mode, each slot has its own scope. App names contain no tab, so two
+ *   apps never get the same scope.
  */
 export function getScope(spec, slot, base = spec.name) {
   return spec.mode === 'cluster' ? base : `${base}\t${slot}`;

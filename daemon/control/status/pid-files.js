@@ -25,7 +25,8 @@ const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
 /** @typedef {{ path: string, user: User | null }} PidFile  Written as `user`. Null: as control. */
 
 /**
- * A file for each slot with the pid of its serving instance. Without an instance there is no file.
+ * For each slot, a file with the pid of the serving instance or, if no instance serves, of another
+ * instance. A slot without an instance has no file.
  * @typedef {object} PidFiles
  * @property {() => void} sync  Updates slots that were touched in this turn; at first, all slots.
  */

@@ -59,8 +59,8 @@ const NO_METADATA = { actions: [], monitor: {}, options: {} };
  */
 
 /**
- * Collects the data for all rows of a list at once. With 500 slots, collecting it for each row took
- * most of the time.
+ * Collects the data for all rows of a list at once, because with 500 slots, collecting the data
+ * again for each row took most of the time.
  * @param {Registry} registry
  * @returns {Overview}
  */
@@ -166,7 +166,8 @@ export function briefStatus(registry, { spec }, slot, { overview, usageOf }) {
 }
 
 /**
- * Between two attempts, returns the failure of the last attempt.
+ * After a failed attempt to start, returns the failure of that attempt until the slot is up, or is
+ * not wanted any more.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  * @param {Seat | undefined} seat

@@ -174,7 +174,10 @@ function limitOf(name) {
 /** A save in an editor is complete after this time. */
 const QUIET_MS = 100;
 
-/** More changes than this are a checkout or a build. On a busy machine they have gaps of 340 ms. */
+/**
+ * More changes than this come from a checkout or a build. On a busy machine, such changes come
+ * with gaps of 340 ms.
+ */
 const MANY = 10;
 const QUIET_AFTER_MANY_MS = 500;
 

@@ -101,7 +101,7 @@ export function cronerNextRun(pattern, afterMs) {
 }
 
 /**
- * A client other than our command line may have sent the pattern.
+ * Our command line checks patterns, but another client may send a pattern that is not valid.
  * @param {string} pattern  Throws ERR_NCLUST_BAD_SPEC with croner's message.
  */
 export function checkCron(pattern) {

@@ -28,7 +28,7 @@ const MB = 1024 ** 2;
  */
 
 /**
- * `misses`: instances in a row that were above the limit at their first check.
+ * `misses`: instances in a row that were above the limit at or soon after their first check.
  * @typedef {{ bytes: number, misses: number }} MemoryState
  */
 
@@ -99,7 +99,8 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
   /** @param {Limited} one */
   function ageOf({ startedAtMs }) {
     const ageMs = clock.nowMs() - startedAtMs;
-    return ageMs < 0 ? Infinity : ageMs; // The wall clock was set back, so the age is not known.
+    // After the wall clock was set back, the age is not known, and counts as old enough.
+    return ageMs < 0 ? Infinity : ageMs;
   }
 
   return {

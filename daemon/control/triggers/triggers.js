@@ -97,7 +97,8 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
   }
 
   /**
-   * Waits for a reload in progress, because its client must get the requested reload.
+   * Waits for the end of a reload in progress, because another reload would supersede the reload
+   * that a client has requested.
    * @param {string} name
    */
   async function rolloutOver(name) {

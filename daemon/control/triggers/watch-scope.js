@@ -30,7 +30,8 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  * @param {object} o
  * @param {Globs} o.globs
  * @param {string[]} o.ownFolders  The manager's folders: changes in them do not count.
- * @param {string[]} o.ownFiles  Log and pid files of the app. Rotated segments also count.
+ * @param {string[]} o.ownFiles  Log and pid files of the app: changes in them, and in the rotated
+ *   segments of logs, do not count.
  * @returns {WatchScope}
  */
 export function watchScope(
@@ -117,7 +118,8 @@ function ownership(folders, files) {
     .filter((file) => file !== '')
     .map((file) => ({ folder: dirname(file), stem: basename(file, extname(file)), file }));
   return (path) => {
-    // A name with an ending also belongs to the manager, for example state.json.bak.
+    // A path of the manager with an added ending also belongs to the manager, for example
+    // state.json.bak.
     if (folders.some((folder) => isIn(path, folder) || path.startsWith(`${folder}.`))) return true;
     // Examples: app-out.log and its segment app-out__2026-01-31T10-00-00-000Z.log.gz.
     return places.some(

@@ -40,8 +40,8 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
     try {
       return open(app);
     } catch (error) {
-      // If a watch that fails stopped the other effects of the change, the manager could never use
-      // this home again.
+      // A failed watch must not stop the other effects of a change. Otherwise the manager could
+      // never use this home again, because the watch would fail at each start.
       const { message } = /** @type {Error} */ (error);
       parts.managerLog('watch-failed', { app: app.spec.name, message });
       return { paths: () => app.spec.watch, isReady: () => false, problem: () => message, close() {} };

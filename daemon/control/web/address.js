@@ -91,8 +91,8 @@ const EVERY_ADDRESS = new Set(['0.0.0.0', '::']);
 
 /**
  * Refuses foreign names, because a foreign page could point its name at this address ("DNS
- * rebinding"). For the browser, this page would then have the same origin. Any port is accepted,
- * because a tunnel may use another port.
+ * rebinding"). For the browser, the foreign page and the dashboard would then have the same origin.
+ * Any port is accepted, because a tunnel may use another port.
  * @param {string | undefined} host
  * @param {WebAddress} address
  * @returns {host is string}

@@ -56,7 +56,9 @@ const PORTS_TRIED = 20;
  *   ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE.
  * @property {() => Promise<{ wasOn: boolean }>} end  The old token becomes invalid.
  * @property {() => Promise<void>} sync  Applies the settings. Never rejects.
- * @property {() => Promise<Unserved | null>} syncNow  Never rejects. Null: no failure.
+ * @property {() => Promise<Unserved | null>} syncNow  Like sync(), but also runs
+ *   after a sync() in progress. Never rejects. Returns why the dashboard could not listen. Null: no
+ *   failure.
  * @property {() => string[]} notices
  * @property {() => Promise<void>} close  Does not change the settings.
  */
@@ -173,7 +175,8 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
   }
 
   /**
-   * Pages learn whether they may act only when they connect.
+   * If `mayAct` has changed, makes the pages connect again, because a page learns only when it
+   * connects whether it may act.
    * @param {NonNullable<typeof open>} served
    */
   function keepUp(served) {

@@ -41,12 +41,12 @@ const ACTIONS = {
 };
 
 /**
- * Our page sends one target. Control compares each target with the whole list, and again for each
- * log line.
+ * Limit for the targets of a request, because control compares each target with the whole list, and
+ * again for each log line. Our page sends one target.
  */
 const TARGETS_MAX = 10;
 
-/** A regular expression has the same form as on the command line. */
+/** A target of this form is a regular expression, as on the command line. */
 const PATTERN = /^\/.+\/[imsu]*$/;
 
 /** Our page has four subscriptions. Each subscription takes CPU time every second. */
@@ -62,7 +62,8 @@ const FIXED = { events: { types: ['process:event'] } };
  * Limits the methods and parameters of pages, and removes secrets from answers.
  * @param {ApiContext} context
  * @param {() => boolean} mayAct
- * @returns {Answer}  Rejects with ERR_NCLUST_WEB_REFUSED for requests that are not allowed.
+ * @returns {Answer}  Rejects with ERR_NCLUST_WEB_REFUSED for requests that are not allowed, and
+ *   with errors of the method.
  */
 export function createPageAnswer(context, mayAct) {
   const own = { ...context, control: askedBy(context.control, WHO) };
@@ -87,7 +88,8 @@ export function createPageAnswer(context, mayAct) {
 }
 
 /**
- * Refuses regular expressions, because such an expression may never end and would block control.
+ * Throws if there are too many targets, or for a regular expression, because its evaluation may
+ * never end and would block control.
  * @param {ApiContext} context
  * @param {unknown[]} targets
  */
@@ -108,7 +110,8 @@ function checkRoom(count) {
 }
 
 /**
- * Ends subscriptions above the limit. Requests sent at the same time may all have passed the check.
+ * Ends the new subscription and throws if the page has too many, because requests that were sent at
+ * the same time may all have passed the first check.
  * @param {Client} client
  * @param {string} [name]  The new subscription.
  */
@@ -149,7 +152,7 @@ function parametersOf(method, mayAct) {
 }
 
 /**
- * Wraps control so that events and death records name another client.
+ * Wraps control so that events and death records name `who` as the client.
  * @param {Control} control
  * @param {string} who
  */
@@ -167,7 +170,7 @@ function askedBy(control, who) {
         },
       };
     });
-  // Private fields work only on the object itself.
+  // Binds methods to the target, because private fields do not work on a proxy.
   return new Proxy(control, {
     get(target, key) {
       if (key === 'mutate') return mutate;

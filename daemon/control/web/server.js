@@ -161,7 +161,7 @@ function respondRefuse(response, status, text, more = {}) {
 /**
  * The page may load only its own files, connect only to its origin, and not be framed.
  * @param {string | null} host  For browsers in which 'self' does not include a WebSocket. The
- *   caller has checked the host, because it becomes part of a header.
+ *   caller has checked the host, because it becomes part of a header. Null: allow no connection.
  */
 function protection(host) {
   const connect = host === null ? "'none'" : `'self' ws://${host}`;

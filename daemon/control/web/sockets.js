@@ -24,7 +24,8 @@ const FAREWELL_MS = 1_000;
  * @property {() => boolean} isFull
  * @property {(request: IncomingMessage, socket: Duplex, head: Buffer) => void} take
  * @property {(isRight: (given: unknown) => boolean) => void} changeToken  For new connections.
- * @property {() => void} sendAway  The pages connect again, with their new permissions.
+ * @property {() => void} sendAway  Closes all connections. The pages connect again, with
+ *   their new permissions.
  * @property {() => void} close  Ends all connections at once.
  */
 
@@ -36,7 +37,7 @@ const FAREWELL_MS = 1_000;
  * @param {() => boolean} o.mayAct
  * @returns {Pages}
  */
-export function createPages({ context: context, clock, isRight: isRightNow, mayAct }) {
+export function createPages({ context, clock, isRight: isRightNow, mayAct }) {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,

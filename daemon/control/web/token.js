@@ -8,7 +8,8 @@ const SHAPE = /^[\w-]{43}$/;
 
 /**
  * @param {string} file
- * @returns {string}  Throws errors of the file system.
+ * @returns {string}  The token in the file. If the file has no valid token, writes a new one.
+ *   Throws errors of the file system.
  */
 export function loadToken(file) {
   return readToken(file) ?? newToken(file);
@@ -16,7 +17,7 @@ export function loadToken(file) {
 
 /**
  * @param {string} file  Replaced atomically. Mode 0600 from the start.
- * @returns {string}  Throws errors of the file system.
+ * @returns {string}  The new token. Throws errors of the file system.
  */
 export function newToken(file) {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');

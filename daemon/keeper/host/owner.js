@@ -18,8 +18,8 @@ export function readOwner({ uid, gid }) {
 
 /**
  * Calls `work` with the rights of the owner. The whole process has these rights until `work`
- * returns. So `work` must be synchronous, and no
- * other thread of the keeper may work on files (test/unit/keeper/owner.test.js).
+ * returns. So `work` must be synchronous, and no other thread of the keeper may work on files
+ * (test/unit/keeper/owner.test.js).
  * @template T
  * @param {Owner | null} owner  null: the rights of the keeper.
  * @param {() => T} work

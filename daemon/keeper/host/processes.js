@@ -14,7 +14,7 @@ const PS_MS = 2_000;
  * @property {number} pgid
  * @property {string | null} startTicks  Distinguishes reused pids. null without /proc.
  * @property {string | null} instanceId  A marker in the environment. Children inherit it.
- * @property {number | null} uid  The real user. null without a marker.
+ * @property {number | null} uid  The real user. On Linux null if the process has no marker.
  */
 
 /**
@@ -87,7 +87,7 @@ export function readStat(pid) {
  * @param {number} pid
  * @param {'SigCgt' | 'SigIgn'} kind  SigCgt: a handler exists. SigIgn: the signal is ignored.
  * @param {'SIGTERM' | 'SIGINT'} signal
- * @returns {boolean}  false without /proc.
+ * @returns {boolean}  false also if /proc/PID/status cannot be read.
  */
 export function hasSignal(pid, kind, signal) {
   const mask = readProc(pid, 'status')?.match(new RegExp(`^${kind}:\\s*([0-9a-f]+)`, 'm'))?.[1];

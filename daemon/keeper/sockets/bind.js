@@ -47,7 +47,8 @@ export function bindAgain(claim, owner) {
   try {
     return bindToPath(claim, owner, false);
   } catch {
-    // Another process owns the path, or the folder is gone. The keeper keeps the old socket.
+    // For example, another process owns the path, or the folder is gone. The keeper keeps the old
+    // socket.
     return null;
   }
 }

@@ -13,9 +13,9 @@ import { createOwnPorts } from './own-ports.js';
 /** The keeper releases the unused sockets of an app this long after an instance listens. */
 const UNUSED_AFTER_MS = 5_000;
 const LOOK_MS = 20;
-/** Retries while copies of a released socket may still be open. */
+/** Number of retries while copies of a released socket may still be open. */
 const LINGER_LOOKS = 100;
-/** Retries while another instance of the app only checks whether the port is free. */
+/** Number of retries while another instance of the app only checks whether the port is free. */
 const MEANT_LOOKS = 50;
 
 export class HeldSockets {
@@ -175,7 +175,8 @@ export class HeldSockets {
   }
 
   /**
-   * Control and fork-mode processes close their copies of a released socket a little later.
+   * Remembers the port of a released socket for a while, because control and fork-mode processes
+   * close their copies of the socket a little later.
    * @param {Listener} listener
    */
   #linger({ scope, bound }) {
@@ -305,7 +306,8 @@ export class HeldSockets {
   }
 
   /**
-   * Releases unused sockets, because their clients would wait for ever.
+   * Releases the unused sockets of an app that uses another socket, because clients of an unused
+   * socket would wait for ever.
    * @param {string} scope
    */
   #tidy(scope) {
@@ -324,7 +326,8 @@ export class HeldSockets {
     const left = child.addresses.filter(
       ({ address, port }) => address !== held.bound.address || port !== held.bound.port,
     );
-    // True if this process only checked the port. The socket then waits for another instance.
+    // True if this process only checked a port on which an instance has listened before. Then the
+    // keeper keeps the socket for the next instance.
     const hasAsked = held.hasServed && left.length === child.addresses.length;
     child.addresses = left;
     if (held.users.size === 0 && !child.retirement && !hasAsked)

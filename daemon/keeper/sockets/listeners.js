@@ -78,8 +78,8 @@ export class Listeners {
    * Brings back the path of a Unix socket before an instance listens on it.
    * @param {Listener} listener
    * @param {Owner | null} owner
-   * @returns {boolean}  true: the listener has a new handle, because the path and the
-   *   spare were gone.
+   * @returns {boolean}  true: the listener has a new handle, because the path could not be restored
+   *   from the spare.
    */
   refresh(listener, owner) {
     const { claim } = listener;
@@ -124,7 +124,8 @@ export class Listeners {
    * @param {Claim} claim
    * @param {object} [o]
    * @param {boolean} [o.beside]  Share the address with an orphan of the same app.
-   * @returns {Listener}  Throws BindError. Its message names the app that holds the address.
+   * @returns {Listener}  Throws BindError, or for a Unix socket also errors of the file system. If
+   *   another app of nclust holds the address, the message names this app.
    */
   bind(claimant, claim, { beside = false } = {}) {
     if (this.isFull(claimant.scope, claim)) throw new BindError('EMFILE', `an app may have ${SOCKETS_MAX} sockets`);
@@ -134,7 +135,7 @@ export class Listeners {
   /**
    * @param {Claimant} claimant
    * @param {Claim} claim
-   * @returns {{ handle: Handle, giveBack: () => void }}  Throws BindError.
+   * @returns {{ handle: Handle, giveBack: () => void }}  Throws the same errors as bind().
    */
   lend(claimant, claim) {
     const lent = { owner: claimant.owner, claim, handle: this.#open(claimant, claim, false) };

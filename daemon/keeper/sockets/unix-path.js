@@ -27,7 +27,7 @@ export function choosePrivateName(path) {
  * @param {(name: string) => Handle} bind
  * @param {object} o
  * @param {boolean} o.isTakenOver  Remove the path of an orphan of the same app.
- * @returns {Handle}  Throws the error of link(2): EEXIST when the path exists.
+ * @returns {Handle}  Throws errors of bind(2), link(2) and rename(2). EEXIST: the path exists.
  */
 export function bindPath(path, bind, { isTakenOver }) {
   const own = choosePrivateName(path);
@@ -45,7 +45,8 @@ export function bindPath(path, bind, { isTakenOver }) {
 
 /**
  * @param {string} path
- * @returns {boolean}  false when all names of the socket are gone, or belong to another user.
+ * @returns {boolean}  Whether the path exists now. false: the spare is gone, or this user may not
+ *   link the path to it.
  */
 export function restorePath(path) {
   const code = tryTo(() => linkSync(sparePathFor(path), path), ['EEXIST', 'ENOENT', 'EACCES', 'EPERM']);
@@ -53,7 +54,7 @@ export function restorePath(path) {
 }
 
 /**
- * Keeps a path that leads to another socket.
+ * Removes the spare, and the path if it leads to the same socket as the spare.
  * @param {string} path
  */
 export function removePath(path) {

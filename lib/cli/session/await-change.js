@@ -15,7 +15,7 @@ import { NclustError } from '../../shared/errors.js';
  * @param {Method} method
  * @param {Record<string, unknown> & { token: string }} params
  * @param {string} doing  "Reloading api".
- * @returns {Promise<any>}  The result. Rejects with the server's NclustError or
+ * @returns {Promise<any>}  The result. Rejects like Client.request(), and after Ctrl-C with
  *   ERR_NCLUST_INTERRUPTED.
  */
 export async function carryOut(context, client, method, params, doing) {
@@ -49,7 +49,10 @@ function goesOn(doing) {
   );
 }
 
-/** Interval to redraw the elapsed time, in ms. The manager reports only changes. */
+/**
+ * Interval to redraw the elapsed time, in ms. The command measures this time itself, because the
+ * manager reports progress only when it changes.
+ */
 const TICK_MS = 250;
 
 /**

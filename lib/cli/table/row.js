@@ -92,7 +92,7 @@ export function loadSetting(module, name, renderer) {
   return async () => ({ ...(await load(module, name, renderer)()), json: ({ settings }) => settings });
 }
 
-/** Prints only a path, for another program. */
+/** Renders only the path of a file, so that a script can use the output as an argument. */
 export async function fileArgument() {
   const { toOneLine } = await import('../../render/text.js');
   return (/** @type {{ file: string }} */ { file }) => `${toOneLine(file)}\n`;

@@ -16,7 +16,8 @@ import { NclustError } from '../../shared/errors.js';
  * @param {Context} context
  * @param {string[]} words  The file, or nothing.
  * @param {Record<string, any>} options
- * @returns {Promise<AskedPlan & { all: SlotStatus[] }>}  Rejects with ERR_NCLUST_APPLY_FAILED.
+ * @returns {Promise<AskedPlan & { all: SlotStatus[] }>}  Rejects like readConfig(), and with
+ *   ERR_NCLUST_APPLY_FAILED if an app failed.
  */
 export async function apply(context, [word], options) {
   const { request, shown } = await readFile(context, word, options);

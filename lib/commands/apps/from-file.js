@@ -19,8 +19,8 @@ const DONE = { start: 'Started', restart: 'Restarted', reload: 'Reloaded' };
 
 /**
  * @param {string[]} words
- * @returns {string | null}  The config file, or "-" for stdin. Throws ERR_NCLUST_USAGE if there are
- *   other words.
+ * @returns {string | null}  The config file, or "-" for stdin. Null: no word is a config file.
+ *   Throws ERR_NCLUST_USAGE if there are other words beside the config file.
  */
 export function splitFile(words) {
   const file = words.find((word) => word === '-' || isConfigName(word)) ?? null;
@@ -40,8 +40,8 @@ function quoteAll(words) {
 }
 
 /**
- * Starts the apps of a file. Apps that are listed get the settings of the file and the variables of
- * this shell.
+ * Starts the apps of a file. Apps that are already in the list of the manager get the settings of
+ * the file and the variables of this shell.
  * @param {Context} context
  * @param {'start' | 'restart' | 'reload'} how
  * @param {string | null} file  Null: the config file in this folder.
@@ -103,8 +103,8 @@ function explainInstances({ name, changes, kept }) {
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<{ client: Client, targets: string[] }>}  Targets: the listed apps of the file,
- *   or the words.
+ * @returns {Promise<{ client: Client, targets: string[] }>}  Targets: the words, or those apps of
+ *   the file that are in the list of the manager.
  */
 export async function reachTargets(context, words, options) {
   const file = splitFile(words);

@@ -12,7 +12,8 @@ import { NclustError } from '../../shared/errors.js';
  * @param {Context} context
  * @param {string[]} _targets
  * @param {Record<string, any>} options
- * @returns {Promise<{ file: string, apps: number }>}  Throws ERR_NCLUST_EMPTY_LIST unless `force`.
+ * @returns {Promise<{ file: string, apps: number }>}  Throws ERR_NCLUST_EMPTY_LIST if the
+ *   list is empty, unless `force` is true.
  */
 export async function save(context, _targets, { force = false, json }) {
   const client = await context.manager();

@@ -114,14 +114,16 @@ async function reach(context) {
 }
 
 /**
- * As in PM2, an app in the list comes before a file of the same name. A script means the apps that
- * were started from this script. So these apps keep their settings.
+ * As in PM2, an app in the list comes before a file of the same name. If apps in the list were
+ * started from a script, the script selects those that do not run. Throws ERR_NCLUST_APP_EXISTS if
+ * all of them run.
  * @param {string[]} targets
  * @param {SlotStatus[]} known
  * @param {Context} context
  * @param {{ read: Record<string, any>, args: string[], isForced: boolean }} o
- * @returns {{ listed: string[], changed: string[], fresh: string[] }}  `changed`: listed apps that
- *   start with other settings.
+ * @returns {{ listed: string[], changed: string[], fresh: string[] }}  `listed`: apps in the list
+ *   that start with the same settings. `changed`: apps in the list that get other settings.
+ *   `fresh`: targets of new apps.
  */
 function classifyTargets(targets, known, context, { read: { name, ...settings }, args, isForced }) {
   /** @type {string[]} */
@@ -206,7 +208,7 @@ async function startChanged(context, client, targets, { read: { name: _, ...read
  */
 function isListed(target, known) {
   if (target === 'all') return !isFile(target);
-  // An absolute path also looks like a pattern.
+  // An absolute path such as "/srv/app/" looks like a pattern.
   if (/^\/.+\/[imsu]*$/.test(target)) return !existsSync(target);
   return known.some(({ id, name, namespace }) => name === target || namespace === target || String(id) === target);
 }

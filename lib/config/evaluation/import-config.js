@@ -4,7 +4,8 @@ import { pathToFileURL } from 'node:url';
 
 /**
  * Imports a config file. If package.json declares the wrong module format, imports the file again
- * in the right format. Then the lines before the first `require` or `module` run twice.
+ * in the right format. If this format is CommonJS, the lines before the first `require` or `module`
+ * run twice.
  * @param {string} file
  * @returns {Promise<Record<string, unknown>>}
  */
@@ -34,7 +35,8 @@ const IS_MODULE = new RegExp(
 /**
  * @param {unknown} error
  * @param {string} file
- * @returns {string | null}  Null: another error, or the extension determines the format.
+ * @returns {string | null}  The right format. Null: the error is not about the format, the
+ *   extension determines the format, or a .ts file would need CommonJS.
  */
 function otherFormat(error, file) {
   const extension = extname(file);

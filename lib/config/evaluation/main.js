@@ -1,6 +1,6 @@
-// Knows: how the code of a config file runs, in its own process. Must not: import anything outside
-// of this folder, or trust what the file returns. Start at: evaluate() below, then
-// import-config.js.
+// Knows: how the code of a config file runs, in its own process.
+// Must not: import anything outside of this folder, or trust what the file returns.
+// Start at: evaluate() below, then import-config.js.
 import { describeError } from './describe-error.js';
 import { importConfig } from './import-config.js';
 import { toPlain } from './plain.js';
@@ -64,7 +64,7 @@ async function exportOf(namespace) {
 
 /**
  * @param {Record<string, string | undefined>} env
- * @returns {() => Variable[]}  Returns the variables that have changed since the call.
+ * @returns {() => Variable[]}  Returns the variables that have changed since noteVariables().
  */
 function noteVariables(env) {
   const before = { ...env };

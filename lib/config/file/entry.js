@@ -112,7 +112,8 @@ export function readSite(site, keyPath) {
 }
 
 /**
- * Adds the name of the app and the variables of the chosen environment.
+ * Adds the options of the command line, the variables of the chosen environment, and a
+ * default name.
  * @param {Entry} entry
  * @param {Choice} choice
  * @returns {Entry}

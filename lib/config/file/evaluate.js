@@ -14,8 +14,8 @@ import { typeStrippingFlags } from '../spec/interpreter.js';
 const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
 
 /**
- * Runs a config file that is code, in a child process. Copies the environment variables that the
- * file sets to this process, because many files begin with `require('dotenv').config()`.
+ * Runs a config file that is code, in a child process. If the file changes environment variables,
+ * changes them in this process, too, because many files begin with `require('dotenv').config()`.
  * @param {string} file
  * @param {object} o
  * @param {string | null} o.env  The chosen environment. An exported function gets this name.

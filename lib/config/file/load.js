@@ -23,12 +23,13 @@ export const STDIN = '-';
  * @param {string} o.version
  * @param {() => Promise<string>} o.stdin
  * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  Only for code.
- * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG or ERR_NCLUST_CONFIG_NOT_FOUND.
+ * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG, ERR_NCLUST_CONFIG_NOT_FOUND, or
+ *   the error of `patience`.
  */
 export async function loadConfig(file, { env, version, stdin, patience }) {
   if (file === STDIN) return plain(await parseEither(await stdin(), 'stdin'));
   if (/\.[cm]?[jt]s$/.test(file)) {
-    await textOf(file); // Throws if the file is missing.
+    await textOf(file); // Rejects if the file is missing or unreadable.
     return evaluate(file, { env, version, patience: patience() });
   }
   const text = await textOf(file);

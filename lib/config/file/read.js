@@ -44,7 +44,8 @@ import { loadConfig, STDIN } from './load.js';
 
 /**
  * @param {Wanted} wanted
- * @returns {Promise<Config>}  Rejects with one ERR_NCLUST_BAD_CONFIG for all faults (data.faults).
+ * @returns {Promise<Config>}  Rejects like describeConfig(), and with one ERR_NCLUST_BAD_CONFIG for
+ *   all faults (data.faults).
  */
 export async function readConfig(wanted) {
   const { file, shown, folder, entries, faults, warnings, deploy } = await describeConfig(wanted);
@@ -88,7 +89,8 @@ export async function readNames(wanted) {
 /**
  * @param {Wanted} wanted
  * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG if the file cannot be read,
- *   _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env` and `options`.
+ *   _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env`, `options` and a variable in
+ *   `shell`.
  */
 export async function describeConfig({
   file: given = null,

@@ -133,7 +133,8 @@ export function parseMoment(text, nowMs) {
 }
 
 /**
- * Returns the last moment with this time of day. At 00:10, "23:50" means 23:50 of yesterday.
+ * Returns the last moment with this time of day, or null if the text is not a time of day. At
+ * 00:10, "23:50" means 23:50 of yesterday.
  * @param {string} text
  * @param {number} nowMs
  */

@@ -39,7 +39,7 @@ export const START_OPTIONS = [
   ...UNNEEDED_OPTIONS,
 ];
 
-/** Keys of options that can change a listed app. */
+/** Keys of options that can change an app that is already in the list. */
 const CHANGEABLE = [
   'name',
   'cwd',
@@ -55,7 +55,10 @@ const CHANGEABLE = [
   'gid',
 ];
 
-/** Keys of options about restart, stop and readiness. They can also change a listed app. */
+/**
+ * Keys of options about restart, stop and readiness. These options can also change an app that is
+ * already in the list.
+ */
 const RULES = [
   'namespace',
   'autorestart',

@@ -260,7 +260,8 @@ function textsOf(value, where, accepted) {
 
 /**
  * @param {string} pattern
- * @returns {string | null}  The message of croner. Null: the pattern is valid.
+ * @returns {string | null}  The message of croner, or that no date matches. Null: the pattern is
+ *   valid.
  */
 function cronFault(pattern) {
   // Loads croner only here, because every command with options loads this file.

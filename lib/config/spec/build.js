@@ -224,7 +224,7 @@ export function checkFolder(folder) {
 }
 
 /**
- * The version of the nearest package.json that has one.
+ * Returns the version of the nearest package.json that has one, or "N/A".
  * @param {string} folder
  * @param {User | null} user
  * @returns {string}

@@ -33,7 +33,7 @@ export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
   return { ...moved, ...newArgs, ...run, ...owned };
 }
 
-/** Options of `start` that can change a listed app. */
+/** Keys of options of `start` that can change an app that is already in the list. */
 const STARTABLE = new Set([...OPTIONS_OF.restart.map(({ key }) => key), 'instances']);
 
 /**

@@ -7,15 +7,18 @@ import { findCheckout, readGitFolder } from '../../shared/host/git-folder.js';
 /** @import { Versioning } from '../../shared/spec/versioning.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 
-/** Time limit for each git command. If git is slower, the fields from this command are null. */
+/**
+ * Time limit for each git command, in ms. If a command is slower, the fields from this command are
+ * null or false.
+ */
 const GIT_MS = 1_000;
 const COMMENT_MAX = 1_000;
 
 const run = promisify(execFile);
 
 /**
- * Adds the git data that `nclust jlist` shows. Runs git only when apps start, once for each
- * checkout.
+ * Adds the git data that `nclust jlist` shows. Runs git for each checkout and owner, not for each
+ * app.
  * @param {AppSpec[]} specs
  * @returns {Promise<AppSpec[]>}  Never rejects.
  */
@@ -36,7 +39,8 @@ export async function addVersioning(specs) {
 /**
  * @param {string} root
  * @param {AppSpec} spec
- * @returns {Promise<Versioning | null>}  The object has the same keys as in PM2.
+ * @returns {Promise<Versioning | null>}  The object has the same keys as in PM2. Null:
+ *   readGitFolder() found nothing.
  */
 async function versioningOf(root, spec) {
   const folder = await readGitFolder(root, readUser(spec));
@@ -68,7 +72,8 @@ async function versioningOf(root, spec) {
  * @param {string} root
  * @param {AppSpec} spec
  * @param {string[]} args
- * @returns {Promise<string | null>}  Null: git is missing, too slow, or refuses the folder.
+ * @returns {Promise<string | null>}  Null: git failed, for example because it is missing, is too
+ *   slow, or refuses the folder.
  */
 async function ask(root, { uid, gid, ownerEnv }, args) {
   const env = { ...process.env, ...ownerEnv, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };

@@ -56,7 +56,8 @@ const LOADER = /\b(tsx|ts-node|ts-node-dev|swc-node|swc|esbuild|esbuild-register
  * @param {string} script
  * @param {string | undefined} interpreter  The user's choice. "none" executes the script itself.
  * @param {Where} where
- * @returns {Program}  Throws ERR_NCLUST_INTERPRETER_NOT_FOUND and _UNSUPPORTED.
+ * @returns {Program}  Throws ERR_NCLUST_INTERPRETER_NOT_FOUND, _INTERPRETER_UNSUPPORTED, or
+ *   _SCRIPT_NOT_FOUND if the script cannot be read.
  */
 export function resolveProgram(script, interpreter, where) {
   if (interpreter === undefined) return byFile(script, where);

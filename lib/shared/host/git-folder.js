@@ -46,7 +46,8 @@ export function findCheckout(folder) {
 /**
  * @param {string} root
  * @param {User | null} user  Null: the rights of this process.
- * @returns {Promise<GitFolder | null>}  Null if `root` is not a checkout, or cannot be read.
+ * @returns {Promise<GitFolder | null>}  Null if `root` is not a checkout, if HEAD cannot be read or
+ *   is invalid, or if a function of Reader rejects.
  */
 export async function readGitFolder(root, user) {
   const { stat, text, line, bytes, pathIn } = createReader(user);
@@ -75,7 +76,7 @@ export async function readGitFolder(root, user) {
       revision: ref === null ? head : await refs.revisionOf(ref),
       url: url === null || url.length > URL_MAX_CHARS || hasControls(url) ? null : stripCredentials(url),
       isOnRemote: remote !== null && (await refs.revisionOf(`refs/remotes/${remote}/${branch}`)) !== null,
-      // On a tmpfs the time may be outside the range of a Date.
+      // On a tmpfs, the time may be outside the range of a Date, and getTime() returns NaN.
       updatedAtMs: new Date(log?.mtimeMs ?? 0).getTime() || 0,
     };
   } catch {
@@ -104,7 +105,7 @@ async function gitFolder(root, { stat, pathIn }) {
 }
 
 /**
- * @param {string[]} folders  Each file with packed refs is read once.
+ * @param {string[]} folders  Git folders to search, in this order. Reads each packed-refs once.
  * @param {Pick<Reader, 'line' | 'bytes'>} reader
  */
 function createRefs(folders, { line, bytes }) {
@@ -125,8 +126,9 @@ function createRefs(folders, { line, bytes }) {
 
   /**
    * @param {string} ref
-   * @param {boolean} [isLed]  Another ref has named this ref, as HEAD of a remote does.
-   * @returns {Promise<string | null>}
+   * @param {boolean} [isLed]  Whether another ref has named this ref, as HEAD of a remote does. If
+   *   so, this ref must not name a third ref.
+   * @returns {Promise<string | null>}  Null: the ref is invalid, or its revision is not found.
    */
   async function revisionOf(ref, isLed = false) {
     if (!REF.test(ref)) return null;
@@ -185,14 +187,16 @@ function linesOf(config) {
 }
 
 /**
+ * The functions resolve with null if a file is missing, cannot be read or does not match `pattern`.
+ * All functions except `stat` reject if a file is too large.
  * @typedef {object} Reader
- * @property {(path: string) => Promise<Stats | null>} stat  Null: no access.
+ * @property {(path: string) => Promise<Stats | null>} stat
  * @property {(file: string) => Promise<string | null>} line
  * @property {(file: string, maxBytes: number) => Promise<string | null>} text
- * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes  Rejects
- *   above `maxBytes`.
- * @property {(file: string, pattern: RegExp) => Promise<string | null>} pathIn  Rejects if the user
- *   can change the file but not the folder that it names, because root would read this folder.
+ * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes
+ * @property {(file: string, pattern: RegExp) => Promise<string | null>} pathIn  Also rejects if the
+ *   user can change the file but not the folder that the file names, because root would read this
+ *   folder.
  */
 
 /**

@@ -17,7 +17,8 @@ export function replaceFile(file, text) {
 }
 
 /**
- * Replaces a link, and does not write to its target. An error may leave an incomplete file.
+ * If `file` is a link, replaces the link and does not write to its target. If this throws, an
+ * incomplete file may remain.
  * @param {string} file
  * @param {string | Buffer} content
  */

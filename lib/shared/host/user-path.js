@@ -22,7 +22,10 @@ import { listMembers } from '../daemon/accounts.js';
  * @property {boolean} isTrusted  The user can change neither the folder nor one above it.
  */
 
-/** Only Linux can look up a name from a descriptor. On other systems, untrusted folders fail. */
+/**
+ * Only Linux can look up a name from a descriptor. On other systems, reach() throws ENOTSUP for a
+ * folder that is not trusted.
+ */
 const HAS_PLACES = process.platform === 'linux';
 
 /** O_PATH: the descriptor stands for a path, and opening it has no effect on the file. */
@@ -39,7 +42,8 @@ export const STICKY = 0o1000;
  * @template T
  * @param {User} user
  * @param {string} path
- * @param {(found: Reached) => T} work  Synchronous: the descriptors are closed after it.
+ * @param {(found: Reached) => T} work  Must be synchronous, because reach() closes
+ *   the descriptors when this function returns.
  * @param {{ isFollowing?: boolean }} [o]
  */
 export function reach(user, path, work, { isFollowing = true } = {}) {

@@ -16,13 +16,14 @@ const STEPS_MAX = 1_000_000;
 
 const MATCH_TIMEOUT_MS = 50;
 
-/** Without "g" and "y", because such patterns continue at the end of their last match. */
+/** Does not accept "g" and "y", because such patterns continue at the end of their last match. */
 const FLAGS = /^[imsu]*$/;
 
 /**
  * Forbidding nested quantifiers is not enough: /a.*b.*c/ takes 2 s on 2,048 characters "abab...".
- * If a match may need more than STEPS_MAX, V8 stops the match after MATCH_TIMEOUT_MS. From then on,
- * the matcher searches less of every line. This costs at most half a second for each pattern.
+ * A match that may need more than STEPS_MAX runs with a time limit. Each time V8 stops a match, the
+ * matcher halves the number of characters that it searches in this line and in all later lines. All
+ * stopped matches of a pattern together take at most half a second.
  * @param {Grep} grep
  * @returns {Matcher}
  */
@@ -46,7 +47,8 @@ export function createMatcher(grep) {
 
 /**
  * @param {Grep} grep
- * @returns {RegExp}  Throws ERR_NCLUST_USAGE, also for patterns that would never end.
+ * @returns {RegExp}  Throws ERR_NCLUST_USAGE if the pattern or its flags are not accepted. A
+ *   pattern whose match may never end is not accepted.
  */
 export function compile({ source, flags }) {
   if (source.length > PATTERN_MAX_CHARS)
@@ -119,7 +121,8 @@ const CHOICES_MAX = 6;
  * @typedef {object} Cost
  * @property {number} degree  Number of quantifiers with a variable length. To match n characters
  *   takes at most n^(degree + 1) steps. Infinity: unknown.
- * @property {boolean} isNested  A part with a variable length is itself repeated without a limit.
+ * @property {boolean} isNested  A part with a variable length is itself repeated more than
+ *   COPIES_MAX times.
  */
 
 /** @typedef {{ degree: number, choices: number }} Part */

@@ -62,7 +62,7 @@ export const WEB_LISTEN_FORMS =
 /**
  * Reads an address of the settings.
  * @param {string} text
- * @returns {WebTarget | null}
+ * @returns {WebTarget | null}  Null: the text is invalid, or a Unix socket.
  */
 export function parseWebTarget(text) {
   const target = parseListen(text);
@@ -72,7 +72,7 @@ export function parseWebTarget(text) {
 /**
  * Reads an address that a user types. A port alone is enough.
  * @param {string} text
- * @returns {WebAddress | null}  Port 0: any free port.
+ * @returns {WebAddress | null}  Null: not a TCP address. Port 0: any free port.
  */
 export function parseWebListen(text) {
   const whole = /^\d{1,5}$/.test(text) ? `${WEB_HOST}:${text}` : text;

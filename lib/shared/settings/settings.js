@@ -91,7 +91,8 @@ const PM2_LOGROTATE = {
 
 /**
  * @param {string | null} text  Null: there is no file.
- * @param {(key: string, value: unknown) => boolean} [isPossible]  Whether this machine can use it.
+ * @param {(key: string, value: unknown) => boolean} [isPossible]  Whether this machine can use the
+ *   value.
  * @returns {ReadSettings}  Never throws.
  */
 export function readSettings(text, isPossible = () => true) {
@@ -110,7 +111,7 @@ export function readSettings(text, isPossible = () => true) {
 /** @typedef {{ key: string, value: string, isSet: boolean, help: string }} ShownSetting */
 
 /**
- * For a setting with an invalid value, this describes the default.
+ * If the given value of a setting is missing or invalid, shows the default.
  * @param {Record<string, string>} given
  * @returns {ShownSetting[]}
  */
@@ -263,13 +264,13 @@ function wholeUpTo(max) {
   return (text) => (/^\d+$/.test(text) && Number(text) <= max ? Number(text) : null);
 }
 
-/** Contains O_NONBLOCK, because open(2) waits if the path leads to a named pipe. */
+/** Without O_NONBLOCK, open(2) waits for the other end of a named pipe. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * @param {string} file
  * @param {(key: string, value: unknown) => boolean} [isPossible]
- * @returns {ReadSettings}  Never throws: a file that cannot be read is broken.
+ * @returns {ReadSettings}  Never throws. If the file cannot be read, `broken` contains the reason.
  */
 export function readSettingsFile(file, isPossible) {
   try {
@@ -281,9 +282,9 @@ export function readSettingsFile(file, isPossible) {
 }
 
 /**
- * Throws errors of the file system.
  * @param {string} file
- * @returns {string | null}
+ * @returns {string | null}  Null: the file does not exist. Throws other errors of the file system,
+ *   and an error without a code if the path leads to a pipe or device.
  */
 export function readSettingsText(file) {
   const fd = open(file);

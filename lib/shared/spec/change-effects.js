@@ -101,7 +101,7 @@ export const SPEC_NEEDS = {
 const LIVE = Object.keys(SPEC_NEEDS).filter((field) => ['nothing', 'live'].includes(SPEC_NEEDS[field].needs));
 
 /**
- * Takes the live fields of `wanted`, and the fields that only describe the app.
+ * Returns a copy of `spec`, with all fields from `wanted` whose effect is 'nothing' or 'live'.
  * @param {AppSpec} spec
  * @param {AppSpec} wanted
  * @returns {AppSpec}

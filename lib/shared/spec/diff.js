@@ -9,13 +9,13 @@ import { MASK } from './environment.js';
  * @typedef {object} SpecChange
  * @property {string} field
  * @property {string} attribute  The name in a config file; for a variable "env.PORT".
- * @property {unknown} before  Null: it did not exist.
- * @property {unknown} after
+ * @property {unknown} before  Null: there was no value.
+ * @property {unknown} after  Null: there is no value.
  */
 
 /** @typedef {{ changes: SpecChange[], needs: Set<Needs> }} SpecDiff */
 
-/** The diff shows each key of these fields. */
+/** The diff lists each changed key of these fields as a change of its own. */
 const RECORDS = ['env', 'shellEnv', 'fileEnv', 'secrets', 'watchOptions'];
 
 const SECRET_KEY =

@@ -6,10 +6,10 @@ import { isFilled, isText, nullable, texts } from './rules.js';
 /**
  * The sources of an app's environment besides `env` and `shellEnv`.
  * @typedef {object} EnvironmentSpec
- * @property {Record<string, string>} interpreterEnv  Set unless the shell sets them.
+ * @property {Record<string, string>} interpreterEnv  All other sources override these variables.
  * @property {Record<string, string>} ownerEnv  HOME, USER and LOGNAME, if the app has a user.
  * @property {string[]} envFiles  Relative to `cwd`. The last file wins.
- * @property {FileEnv[]} fileEnv  Their contents when the generation started.
+ * @property {FileEnv[]} fileEnv  Contents of `envFiles` when the generation started.
  * @property {Record<string, SecretSource>} secrets
  * @property {string | null} incrementVar  nclust adds the slot to this variable.
  * @property {boolean | string | string[]} filterEnv  Shell variables to leave out. A text: the
@@ -101,7 +101,7 @@ function isRecord(value) {
 export const MASK = '***';
 
 /**
- * The last one wins.
+ * If several layers set the same variable, the last layer wins.
  * @param {AppSpec} spec
  * @param {{ id: number, slot: number }} place
  * @param {string} home
@@ -130,7 +130,7 @@ export function flatten(layers) {
 }
 
 /**
- * The same for every slot, without the secrets.
+ * Returns the layers that are the same for every slot, without the secrets.
  * @param {AppSpec} spec
  * @returns {Layer[]}
  */
@@ -163,7 +163,8 @@ function isLeftOut(key, filter) {
 }
 
 /**
- * Text that follows the name of the app.
+ * Checks `incrementVar`. Returns null if it can be used, else a text that follows the name of the
+ * app in a message.
  * @param {AppSpec} spec
  */
 export function environmentFault(spec) {

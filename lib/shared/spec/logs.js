@@ -64,12 +64,12 @@ export function parseShipTarget(text) {
 }
 
 /**
- * A null field has the default of the home (`nclust set`).
+ * Null: the default of the home (`nclust set`), unless the field has another note about null.
  * @typedef {object} LogSpec
  * @property {string} outFile  Empty: the default path. "/dev/null", "NULL": no file.
  * @property {string} errorFile
  * @property {string} logFile  Has both streams. Empty: no file. "default": <name>.log.
- * @property {boolean | null} mergeLogs  Null: the default rule.
+ * @property {boolean | null} mergeLogs  Null: true only in fork mode without `instances`.
  * @property {'raw' | 'json'} logType
  * @property {string | null} logDateFormat  Time before each line, in dayjs' format. Null: no time.
  * @property {boolean} disableLogs  No files, and no lines for followers.
@@ -88,7 +88,7 @@ const NO_PATHS = ['', 'NULL'];
 
 const HOME_DEFAULT = 'the default of the home';
 
-/** Refuses 10, because the user means "10M". 10 bytes would rotate at every other line. */
+/** Refuses 10, because the user means "10M". A limit of 10 bytes would rotate nearly every line. */
 const SIZE_MIN_BYTES = 1024;
 
 const SIZE_FORMS = `0 for no limit, or a whole number from ${SIZE_MIN_BYTES}`;

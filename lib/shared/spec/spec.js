@@ -136,7 +136,7 @@ export function checkSpec(value, keyPath = 'spec') {
 }
 
 /**
- * Like checkSpec(), for some fields and without defaults.
+ * Like checkSpec(), but checks only the given fields, each field alone, and adds no defaults.
  * @param {unknown} value
  * @param {string} [keyPath]
  * @returns {Partial<AppSpec>}

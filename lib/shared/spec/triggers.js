@@ -12,7 +12,7 @@ import { flag, isText, isWhole, nullable, texts, whole } from './rules.js';
  * @property {Record<string, unknown>} watchOptions  For chokidar.
  * @property {string | null} cronRestart  For croner.
  * @property {number} maxMemoryBytes  For an instance with its descendants. 0: no limit.
- * @property {boolean} autostart  False: a new app is stopped in the list.
+ * @property {boolean} autostart  False: nclust adds a new app to the list, but does not start it.
  * @property {string} pidFile  Empty: <home>/pids/<name>-<id>.pid. Relative to `cwd`.
  */
 
@@ -73,7 +73,7 @@ function isCronText(value) {
 }
 
 /**
- * The four kinds of patterns in PM2. PM2 also distinguishes the kinds by their form.
+ * The four kinds of patterns. nclust recognizes the kind by the form of the pattern, as PM2 does.
  *   "node_modules", "*.log"              name: of a file or folder, at any depth
  *   "public/*", "./tmp", "/srv/data"     path: from `cwd`; a folder includes its contents
  *   "[\\/\\\\]\\./", "/^cache-/i"        regex: of the path from `cwd`, with a slash before it
@@ -82,7 +82,7 @@ function isCronText(value) {
  *   | { kind: 'regex', regex: RegExp, isException: boolean }} WatchPattern
  */
 
-/** Not a glob: only a regular expression contains one of these. */
+/** A pattern that contains one of these signs is a regular expression, not a glob. */
 const REGEX_ONLY = /\\[^*?[\]{}()!]|^\^|\$$|\.\*/;
 
 /**

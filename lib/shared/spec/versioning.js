@@ -3,8 +3,8 @@ import { isText } from './rules.js';
 /** @import { Rule } from './rules.js' */
 
 /**
- * Read from git when a command last started, restarted or reloaded the app. The
- * properties have PM2's names.
+ * Facts about the git checkout of the app. nclust reads these facts each time a command
+ * starts, restarts or reloads the app. The properties have PM2's names.
  * @typedef {object} Versioning
  * @property {'git'} type
  * @property {string | null} url  Without password and token.

@@ -35,7 +35,8 @@ export function outputFrame(head, bytes) {
 /**
  * Passes on each piece of a frame at once, so that no received output is lost if the sender is
  * killed in the middle of a frame.
- * @param {(head: FrameHead, bytes: Buffer) => void} onPiece  The bytes are valid until it returns.
+ * @param {(head: FrameHead, bytes: Buffer) => void} onPiece  The bytes are valid until
+ *   onPiece returns.
  * @returns {(chunk: Buffer) => void}  Throws if the data are not a frame.
  */
 export function createFrameReader(onPiece) {

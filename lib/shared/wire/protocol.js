@@ -4,7 +4,7 @@
 /** @import { SpecChange } from '../spec/diff.js' */
 /** @import { AppSpec } from '../spec/spec.js' */
 
-/** Raised when the meaning of a message changes, but not for a new field or method. */
+/** Raise this number when the meaning of a message changes, but not for a new field or method. */
 export const PROTOCOL = 1;
 
 /** The limit for one line, without the newline. */
@@ -74,7 +74,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {number | null} code
  * @property {string | null} signal
  * @property {DeathCause} cause
- * @property {string | null} by  Null: the exit was unplanned.
+ * @property {string | null} by  The command, trigger, limit or signal sender behind `cause`. Null:
+ *   not known, or none.
  * @property {number} uptimeMs
  * @property {boolean} wasReady
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
@@ -123,7 +124,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {number | null} nextRunMs  Next run of the cron trigger, wall clock.
  * @property {{ bytes: number, misses: number } | null} memory  misses: the number of instances in a
  *   row that were above the limit at their first check.
- * @property {{ atMs: number, by: string, problem: string | null } | null} last  Only in memory.
+ * @property {{ atMs: number, by: string, problem: string | null } | null} last  The last
+ *   trigger. Control forgets this trigger when control restarts.
  */
 
 /**
@@ -234,7 +236,7 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * Has PM2's names.
+ * The event and its properties have the same names as in PM2.
  * @typedef {object} ProcessEvent
  * @property {'process:event'} type
  * @property
@@ -287,9 +289,9 @@ export const METHODS = /** @type {const} */ ([
 
 /**
  * @typedef {'start' | 'none' | 'live' | 'scale' | 'rollout' | 'replace' | 'delete'} PlanAction
- *   start: the app is new, or none of its instances runs as it should. live: running instances take
- *   the change. rollout: a reload. replace: running instances exit
- *   before new instances start.
+ *   start: the app is new, some of its instances are stopped or failed, or the change needs new
+ *   processes and no instance is serving. live: running instances take the change. rollout: a
+ *   reload. replace: running instances exit before new instances start.
  */
 
 /**

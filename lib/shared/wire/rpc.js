@@ -31,7 +31,8 @@ const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Skips empty lines. At a line above the limit, it calls onTooLong once and ignores all later data.
+ * The reader skips empty lines. At a line above the limit, the reader calls onTooLong once and
+ * ignores all later data.
  * @param {object} o
  * @param {number} o.maxBytes  Without the newline.
  * @param {(line: string) => void} o.onLine

@@ -17,7 +17,7 @@ export async function measureListTime({ runs }) {
   });
 }
 
-/** With this many processes, drawing the table takes most of the time. */
+/** With MANY processes, `ls` needs most of its time to draw the table. */
 export async function measureLongList({ runs }) {
   return compare({ runs, what: `\`ls\` with ${MANY} processes`, share: 0.9 }, async (rival) => {
     await rival.run(['start', 'sleep', '--name', 'many', '-i', String(MANY), '--', '100000']);
@@ -49,7 +49,8 @@ export async function measureCommandTime({ runs }) {
 
 /**
  * nclust and PM2 take turns, so that a busy moment of the machine affects both.
- * @param {{ runs: number, what: string, share: number }} o  `share`: limit, in PM2's times.
+ * @param {{ runs: number, what: string, share: number }} o  `share`: nclust may take this
+ *   share of PM2's time.
  */
 async function compare({ runs, what, share }, prepare) {
   const rivals = [openRival('nclust'), openRival('PM2')];

@@ -10,7 +10,10 @@ import { openRival } from '../rivals.js';
 import { openService } from '../services.js';
 import { HAMMER } from './throughput.js';
 
-/** Both programs run on this core, so that busy moments affect both. Pairs then differ by 1 %. */
+/**
+ * Both workers of a pair run on this core, so that a busy moment of the machine affects both. The
+ * results of the pairs then differ by only 1 %.
+ */
 const CORE = '0';
 const PAIRS_A_RUN = 5;
 const WARM_SECONDS = 4;

@@ -1,4 +1,4 @@
-// An API with slow answers that logs some of its work.
+// An API that answers after a few milliseconds, and logs some of its requests.
 import { createServer } from 'node:http';
 
 let served = 0;

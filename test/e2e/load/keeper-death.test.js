@@ -35,8 +35,9 @@ const untilReplaced = (home, old) =>
  * If control and keeper have died, the orphans must release the port. When the last orphan closes
  * its socket, the kernel resets a connection that has come into the queue of this socket in the
  * last 0.1 ms. This happens to one connection in 3 of 390 takeovers, and Node.js cannot prevent it.
- * Since Node.js 22.12, the new socket is bound before, so the kernel refuses no connection. In
- * older versions, the kernel refuses connections in the one instant without a socket.
+ * Since Node.js 22.12, the keeper binds the new socket before the orphans close the old socket, so
+ * the kernel refuses no connection. In older versions, the kernel refuses connections in the one
+ * instant without a socket.
  */
 function expectOneInstant(ledger) {
   expect(ledger).toMatchObject({ hung: 0, truncated: 0, wrong: 0, status: 0 });
@@ -100,7 +101,7 @@ test('ten kills of the keeper in a row leave exactly one keeper of the home', as
   for (let kill = 0; kill < 10; kill += 1) {
     const keepers = home.processes().filter((one) => one.role === 'keeper');
     expect(keepers.length).toBeLessThanOrEqual(1);
-    for (const keeper of keepers) killIfThere(keeper.pid); // It may be exiting.
+    for (const keeper of keepers) killIfThere(keeper.pid); // The keeper may be exiting.
     await home.waitFor('the next keeper', () => home.processes().some((one) => one.role === 'keeper'), {
       deadlineMs: 20_000,
     });

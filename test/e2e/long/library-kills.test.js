@@ -165,7 +165,7 @@ test('a program with launch: false gets an error when the manager is killed', as
     ),
   ).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
   expect(home.processes()).toEqual([]);
-  await (await open(home)).kill(); // Removes the files on disk.
+  await (await open(home)).kill(); // A new manager removes the files of the killed manager.
 });
 
 test('a call is answered even if the keeper is killed during it', async () => {

@@ -212,7 +212,8 @@ test('a blocked event loop is visible while it is blocked, and other workers kee
   await home.waitFor('a report of each worker', async () =>
     (await tick()).workers.every((worker) => worker.elu !== null),
   );
-  // The idle agent announces a report every five seconds. Two seconds after that, a report is late.
+  // An idle agent announces that its next report comes in five seconds. Two seconds after that,
+  // control counts the report as late.
   const blocked = app.get('/block?ms=9000');
   let seen;
   await home.waitFor('the blocked loop in a report', async () => {

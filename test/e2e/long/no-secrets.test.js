@@ -5,7 +5,8 @@ import { openPage } from '../../helpers/page.js';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-// The app has secrets in all places where people put them. No output of nclust may contain them.
+// The app has secrets in all places where people put secrets. No output of nclust may contain a
+// secret, except the outputs in EXCEPTIONS.
 
 const CANARIES = {
   argument: 'canary-of-an-argument',

@@ -14,8 +14,8 @@ import { trusted, unanswered } from './target.js';
  * @param {number} o.timeoutMs
  * @param {string} [o.method]
  * @param {(request: ClientRequest) => void} [o.write]  Sends the body and ends the request.
- * @param {(body: Buffer, headers: IncomingHttpHeaders) => Outcome} [o.judge]  For an answer with
- *   status 200.
+ * @param {(body: Buffer, headers: IncomingHttpHeaders) => Outcome} [o.judge]  Called only for an
+ *   answer with status 200.
  * @returns {Promise<Outcome>}
  */
 export function exchange(

@@ -10,8 +10,8 @@ const AT_ONCE = 4;
 
 /**
  * A server that announces `Connection: close` processes nothing after that answer (RFC 9112, 9.6),
- * so the client sends the rest again on another connection. A close without announcement counts as
- * a reset.
+ * so the client sends the rest again on another connection. After a close without this
+ * announcement, the missing answers count as lost.
  * @type {OpenClient}
  */
 export function openPipelined(address, { timeoutMs }) {
@@ -60,8 +60,8 @@ function isUsable(socket) {
  * @param {Socket} socket
  * @param {number} count
  * @param {{ address: Address, timeoutMs: number }} o
- * @returns {Promise<{ answers: Outcome[], failure: Outcome | null }>}  If there are fewer
- *   answers but no failure, the server has announced the close.
+ * @returns {Promise<{ answers: Outcome[], failure: Outcome | null }>}  If `failure` is null and
+ *   there are fewer answers than `count`, the server has announced the close.
  */
 function batch(socket, count, { address, timeoutMs }) {
   return new Promise((resolve) => {

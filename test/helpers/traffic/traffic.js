@@ -24,7 +24,8 @@ const random = createRandom(2);
  * @param {object} [o]
  * @param {number} [o.timeoutMs]  Added to the requested delay. A request that takes longer counts
  *   as hung.
- * @param {[number, number]} [o.slowMs]  Real traffic has 2 000 to 4 000.
+ * @param {[number, number]} [o.slowMs]  Range of the delay of slow requests. In real traffic: 2 000
+ *   to 4 000.
  * @param {number} [o.transferMs]
  * @param {number} [o.sessionMs]  Default: until the server closes the session or the test stops the
  *   traffic.

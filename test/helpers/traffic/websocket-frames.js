@@ -21,7 +21,8 @@ export function encodeFrame(opcode, payload) {
 
 /**
  * @param {Buffer} buffer  Frames of a server are not masked.
- * @returns {{ opcode: number, payload: Buffer, bytes: number } | null}
+ * @returns {{ opcode: number, payload: Buffer, bytes: number } | null}  Null: the buffer does not
+ *   contain a whole frame.
  */
 export function decodeFrame(buffer) {
   if (buffer.length < 2) return null;

@@ -15,7 +15,7 @@ const GOING_AWAY = 1001;
 
 /**
  * A session, from the handshake to a clean close (1000 or 1001) by either side, is one request.
- * Every message is echoed.
+ * The server echoes every message.
  * @type {OpenClient}
  */
 export function openWebSocket(address, { timeoutMs, sessionMs, stopping }) {

@@ -11,7 +11,8 @@ test('handover: an idle plain TCP client sees the end before the app gets its si
   await keeper.says('one', 'listens');
   const socket = connect({ port, allowHalfOpen: true });
   await once(socket, 'data');
-  // A drain that waits for the client takes three quarters of killTimeoutMs.
+  // If the drain waited for the client, it would take three quarters of killTimeoutMs, and the test
+  // would time out.
   await keeper.retire('one', { drain: 'handover', killTimeoutMs: 600_000 });
   await once(socket, 'end');
   await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });

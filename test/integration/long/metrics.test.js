@@ -298,7 +298,7 @@ test.each(Object.entries(POISONS))('an app that has replaced or frozen %s still 
     `response.end('ok')).on('listening', () => { ${poison} })`;
   const { keeper, port } = await service({ code });
   for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);
-  // Sampling uses a timer, metrics use a channel, and reports use both.
+  // Makes the agent use timers and the channel to the keeper, which the app may have replaced.
   await keeper.call('sample', { instanceId: 'one', everyMs: 50 });
   const seen = () => keeper.events.find(({ event }) => event === 'agent-failed' || event === 'vitals');
   await waitFor('a report of the agent', seen);

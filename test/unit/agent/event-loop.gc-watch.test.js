@@ -64,7 +64,8 @@ test('the watch skips more reports the longer a process collects, and extends a 
   expect(await unwatchedFor(25)).toBe(0);
   const gone = [];
   for (let watched = 0; watched < 4; watched += 1) gone.push(await unwatchedFor(25));
-  // A burst of 25 collections counts as 3 for each report, the mean over 8 skipped reports.
+  // The watch skips at most 8 reports after a report with 25 collections, because 25 collections in
+  // 9 reports are a mean of about 3.
   expect(gone).toEqual([1, 3, 7, 8]);
   expect(await unwatchedFor(1)).toBe(8);
   expect([await unwatchedFor(25), await unwatchedFor(1)]).toEqual([0, 1]);

@@ -42,7 +42,7 @@ function finish(socket, statusCode = 200) {
   socket.waiting.shift();
 }
 
-/** Starts a request that the counts do not see, as if it had started before them. */
+/** Starts a request that the counts do not see, like a request from before the counting. */
 function startUnseen(socket) {
   socket.waiting = [Object.assign(new EventEmitter(), { socket, statusCode: 0, writableFinished: false })];
 }
@@ -60,7 +60,7 @@ function spend(ms) {
 
 test('each pipelined request is timed from its own start', () => {
   const socket = new EventEmitter();
-  // If a start time were lost, the time would count from the start of the process.
+  // If the start of a request were lost, its duration would count from the start of the process.
   spend(200);
   start(socket);
   start(socket);
@@ -78,7 +78,7 @@ test('a connection that ends removes its unanswered requests from the counts', (
   start(socket);
   finish(socket);
   socket.emit('close');
-  finish(socket); // Too late: the client has left.
+  finish(socket); // This answer is too late, because the client has left.
   expect(counts.take()).toMatchObject({ requests: 2, active: 0, aborted: 1, responses: [0, 1, 0, 0, 0] });
 });
 

@@ -761,7 +761,8 @@ describe('a keeper that dies during a reload', () => {
 test('an instance has until listenTimeout to listen, whatever minUptime is and whenever others start', async () => {
   rig.keeper.behave = ({ label }) => ({ listensAfterMs: label.slot === 0 ? 100 : 500 });
   void rig.start({ instances: 2, minUptimeMs: 300 });
-  await rig.turn(400); // One of the two does not listen yet, so there is no address where all listen.
+  // After this turn, one of the two instances does not listen yet, so no address has both.
+  await rig.turn(400);
   rig.keeper.behave = () => ({ listensAfterMs: 800 });
   const request = reload();
   await rig.turn(3_000);

@@ -121,7 +121,7 @@ test('parked instances take the traffic back and new ones go when a new one cras
       reason: 'instance 1 exited with code 9 after 4s',
     },
   ]);
-  // The list shows the rollback to a user who did not wait, until the next reload.
+  // Until the next reload, the list shows the rollback to a user who did not wait for the reload.
   expect((await rig.call('list')).notices).toEqual([
     expect.stringMatching(/^The reload of "api" of 20.* was rolled back: instance 1 exited with code 9/),
   ]);

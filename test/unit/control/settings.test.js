@@ -8,7 +8,10 @@ import { createSettings } from '../../../daemon/control/settings.js';
 import { createFakeClock } from '../../helpers/fake-clock.js';
 import { pattern } from '../../helpers/pattern.js';
 
-/** If the tests run as root, a child process becomes this user, because file modes restrict it. */
+/**
+ * If the tests run as root, a child process becomes this user, because file modes do not restrict
+ * root.
+ */
 const NOBODY = 65_534;
 
 const DEFAULTS = {

@@ -66,7 +66,7 @@ function createRig(open, params = {}) {
     lastOf: (id, act) => rig.said[id].findLast((one) => one.act === act),
     answer: (id, has) => rig.child(id).answered({ seq: rig.lastOf(id, 'ping').seq, open: has }),
     took: (id) => balancer.onAccepted(rig.child(id), rig.lastOf(id, 'connection').seq),
-    /** @param {{ isRead?: boolean }} [o]  Whether all messages of the worker were read. */
+    /** @param {{ isRead?: boolean }} [o]  Whether the keeper has read every message of `id`. */
     end(id, { isRead = true } = {}) {
       const child = rig.child(id);
       child.ended({ code: null, signal: 'SIGKILL', atMs: 0 });

@@ -6,7 +6,8 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import agent from '../../../daemon/agent/bind-path.cjs';
 import * as keeper from '../../../daemon/keeper/sockets/unix-path.js';
 
-// The agent binds paths, and the keeper removes them. Neither may import from the other.
+// The agent binds paths, and the keeper removes these paths. Both must choose the same names, but
+// neither may import from the other.
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -44,7 +44,7 @@ const HOME_SLACK = 1 / 64;
  * @property {(files: OwnedFile[]) => void} flush
  *   Removes all segments. The caller empties the files.
  * @property {() => Promise<void>} scan  Reads the disk now. Also runs every ten minutes.
- * @property {() => Promise<void>} idle  Resolves when no compression runs or waits.
+ * @property {() => Promise<void>} idle  Resolves when no scan and no compression runs or waits.
  * @property {() => Promise<void>} close
  *   Idempotent. A segment that is being compressed stays uncompressed.
  */
@@ -170,8 +170,8 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   }
 
   /**
-   * Returns the newest segment, because in a flood of output the oldest segments are removed before
-   * their turn comes.
+   * Returns the newest uncompressed segment, because in a flood of output the archive removes the
+   * oldest segments before it could compress them.
    */
   function nextToCompress() {
     let next = null;

@@ -66,10 +66,10 @@ export function checkCompression(kind) {
  * @param {object} o
  * @param {User | null} o.user
  * @param {AbortSignal} o.signal
- * @param {() => Promise<void>} o.pause  Called between two chunks, because other work comes first.
+ * @param {() => Promise<void>} o.pause  Awaited after each chunk, because other work comes first.
  * @returns {Promise<{ path: string, sizeBytes: number }>}
- *   Rejects with errors of the file system, or after an abort. In both cases the plain segment
- *   stays.
+ *   The compressed segment. Rejects with errors of the file system, or after an abort. In both
+ *   cases the plain segment stays.
  */
 export async function compressSegment(plainPath, kind, { user, signal, pause }) {
   const path = plainPath + SUFFIX[kind];
@@ -84,8 +84,7 @@ export async function compressSegment(plainPath, kind, { user, signal, pause }) 
     try {
       await pipeline(source, pacedBy(pause), COMPRESSORS[kind](), into(to), { signal });
       if (user === null && process.getuid?.() === 0) fchownSync(to, uid, gid);
-      // Copies the times of the segment, because readers use them if the times of its lines are not
-      // known.
+      // Keeps the times of the segment, as gzip(1) does.
       await setTimes(to, atime, mtime);
       await sync(to);
       signal.throwIfAborted();

@@ -9,7 +9,7 @@ import { listNames, listSegmentNames, parseSegmentName, readSizes, readSize, UNF
 /**
  * @typedef {object} LogFiles
  * @property {string} path  The active file.
- * @property {string} app  The limit on the total size of this app applies.
+ * @property {string} app  The file counts for the limit on the total size of this app.
  * @property {User | null} user
  * @property {GivenLimits | null} limits  Null: no process writes to it now.
  * @property {boolean} isInHome
@@ -254,8 +254,8 @@ async function sorted(names) {
 
 /**
  * @param {number} atOnce
- * @returns {() => Promise<void> | null}  Call this after each item. After every `atOnce` items it
- *   waits, so that other work gets a turn.
+ * @returns {() => Promise<void> | null}  Call this after each item, and await the result: after
+ *   every `atOnce` items, other work gets a turn.
  */
 function createYield(atOnce) {
   let done = 0;

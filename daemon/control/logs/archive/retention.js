@@ -8,7 +8,8 @@ import { compareAge } from './segments.js';
  * @property {string} app
  * @property {number} activeBytes
  * @property {boolean} isInHome  Counts for the limit of the home.
- * @property {Limits | null} limits  Null: its app does not run, so only the home's limit applies.
+ * @property {Limits | null} limits  Null: no process writes to the file, so only the home's limit
+ *   applies.
  * @property {Segment[]} segments
  */
 
@@ -50,7 +51,8 @@ function surplus(segments, { maxFiles, maxAgeMs }, nowMs) {
 
 /**
  * @param {RetainedFile[]} files
- * @returns {[number, RetainedFile[]][]}  The strictest limit of each app, and its files.
+ * @returns {[number, RetainedFile[]][]}  For each app: its strictest limit on the total size,
+ *   and its files that have limits.
  */
 function byApp(files) {
   /** @type {Map<string, RetainedFile[]>} */
@@ -71,8 +73,8 @@ function byApp(files) {
  * @param {RetainedFile[]} files
  * @param {number} limitBytes
  * @param {Set<Segment>} going  Segments that are already chosen for removal.
- * @returns {Segment[]}  The oldest segments. Without them, the rest and the active files are within
- *   the limit.
+ * @returns {Segment[]}  The oldest segments: as many as it takes until the other segments and the
+ *   active files are within the limit. All segments if the active files alone exceed the limit.
  */
 function overTotal(files, limitBytes, going) {
   if (limitBytes === Infinity) return [];

@@ -47,7 +47,8 @@ const newestMsOf = new Map();
  * @param {string} path
  * @param {number} endedAtMs
  * @param {User | null} [user]
- * @returns {string}  An unused path that comes after the paths of the existing segments.
+ * @returns {string}  An unused path. It sorts after the existing segments, unless the clock was set
+ *   back by a day or more.
  */
 export function segmentName(path, endedAtMs, user = null) {
   const newestMs =
@@ -143,7 +144,7 @@ export function parseSegmentName(name) {
  * @param {string} folder
  * @param {SegmentName} name
  * @param {User | null} user
- * @returns {Segment | null}  Null if the segment does not exist any more.
+ * @returns {Segment | null}  Null if there is no such segment, or we may not enter the folder.
  */
 export function readSizes(folder, { plainName, compression, endedAtMs }, user) {
   const plainPath = join(folder, plainName);
@@ -155,7 +156,7 @@ export function readSizes(folder, { plainName, compression, endedAtMs }, user) {
 /**
  * @param {string} path
  * @param {User | null} user
- * @returns {number | null}  Null if there is no file, or we may not look.
+ * @returns {number | null}  Null if there is no regular file, or we may not enter the folder.
  */
 export function readSize(path, user) {
   try {
@@ -171,7 +172,7 @@ export function readSize(path, user) {
  * but control never makes links.
  * @param {string} path
  * @param {User | null} user
- * @returns {number | null}  Null if there is no segment, or we may not look.
+ * @returns {number | null}  Null if there is no segment, or we may not enter the folder.
  */
 function segmentSize(path, user) {
   try {

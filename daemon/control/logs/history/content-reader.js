@@ -27,13 +27,14 @@ const DECOMPRESSORS = {
 };
 
 /**
- * Reads forward. A block is valid until the next read. Null: there are no bytes now. In a segment,
- * no more bytes will come.
  * @typedef {object} ContentReader
  * @property {(maxBytes: number) => Promise<Buffer | null>} read
+ *   Reads the next block, which is valid until the next read. Null: there are no bytes now; in a
+ *   segment, no bytes will come later either.
  * @property {((maxBytes: number) => Buffer | null) | null} readNow
  *   Like read(), but in this turn of the event loop. Null for a compressed content.
- * @property {() => boolean} isTorn  Whether the compressed file is incomplete or damaged.
+ * @property {() => boolean} isTorn  Whether a read has found that the compressed file is
+ *   incomplete or damaged.
  * @property {() => Stats} stat  Reads the state of the open file, even after a rename.
  * @property {(into: Buffer, at: number) => Buffer} readAt
  *   Fills the buffer in this turn with the available bytes. Empty for a compressed content.
@@ -42,13 +43,14 @@ const DECOMPRESSORS = {
 
 /**
  * @typedef {{ atMs: number | null, sortMs: number }} WrittenAt  When a line was written. `sortMs`:
- *   the same time, or the last change of the file if the time is not known.
+ *   the same time. If the time is not known: when the file was rotated or last changed.
  */
 
 /**
  * @param {Content} content
  * @param {number} offset  Counts the bytes that the app wrote, even if the file is compressed.
- * @returns {ContentReader | null}  Null: the file is gone or not readable.
+ * @returns {ContentReader | null}  Null: the file is gone or not readable, or this Node.js cannot
+ *   decompress it.
  */
 export function openContent({ file, user, compression }, offset) {
   const create = compression === null ? null : DECOMPRESSORS[compression];

@@ -43,7 +43,7 @@ export const UNKNOWN = 0;
  * @param {Position} position
  * @param {HistorySource} source
  * @returns {{ content: Content | null, isGap: boolean }}
- *   `isGap`: the content of the position is gone, and `content` is the next content.
+ *   `isGap`: the content of the position is gone, and `content` is the next content, if any.
  */
 export function findContent(path, { startedAtMs, offset }, source) {
   const active = activeContent(path, source);
@@ -60,7 +60,8 @@ export function findContent(path, { startedAtMs, offset }, source) {
  * @param {string} path
  * @param {number} startedAtMs
  * @param {HistorySource} source
- * @returns {{ content: Content | null, isGap: boolean }}  `content` is null after the last content.
+ * @returns {{ content: Content | null, isGap: boolean }}  `content`: null after the last
+ *   content. `isGap`: bytes before `content` are missing.
  */
 export function findContentAfter(path, startedAtMs, source) {
   const active = activeContent(path, source);
@@ -106,7 +107,7 @@ export function fileSize(path, source) {
 }
 
 /**
- * Lists the segments of all paths at the first call, because a large folder is slow to read.
+ * The first call lists the segments of all paths together, because a large folder is slow to read.
  * @param {string[]} paths
  * @param {HistorySource} source
  * @returns {(path: string) => Segment[]}
@@ -123,7 +124,7 @@ export function createSegmentList(paths, { userOf }) {
 /**
  * @param {string} path
  * @param {HistorySource} source
- * @returns {Content | null}  Null: the file does not exist, or is not a regular file.
+ * @returns {Content | null}  Null: there is no regular file, or control may not enter the folder.
  */
 function activeContent(path, { timesFolder, positionOf, userOf }) {
   const user = userOf(path);

@@ -12,7 +12,7 @@ import { createReaderTable } from './start-positions.js';
 /** @import { ReadLine } from './line-queue.js' */
 /** @import { KeptFile, PathReader } from './path-reader.js' */
 
-/** Up to this many remaining bytes are read in one turn, so that no line is written in between. */
+/** If at most this many bytes are left, they are read in the turn that switches to live lines. */
 const LAST_BYTES = 256 * 1024;
 
 /** After this many new bytes, later lines are only counted, so that a slow client catches up. */
@@ -50,6 +50,7 @@ const NEW_MAX_BYTES = 16 * 1024 * 1024;
  * missing or sent twice.
  * @param {HistoryParts} parts
  * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}
+ *   `cursor`: where the client can continue. `isGap`: whether a page had a gap.
  */
 export async function sendHistory(parts) {
   const { files, query, signal, send, sendNow, attach } = parts;

@@ -38,7 +38,7 @@ const NEWLINE = 0x0a;
  * @param {string} o.timesFolder
  * @param {AbortSignal} o.signal
  * @param {number} o.endBytes  Lines after this offset do not count. Infinity: all lines.
- * @returns {Promise<Start[] | null>}  Newest first. Null when the content is gone.
+ * @returns {Promise<Start[] | null>}  Newest first. Null if the content cannot be opened.
  */
 export async function lastStarts(content, wanted, { timesFolder, signal, endBytes }) {
   const reader = openContent(content, 0);
@@ -85,7 +85,8 @@ async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endB
       const line = isLong && wanted.isWanted ? firstPart(reader, begin + start) : bytes.subarray(start, lineEnd);
       const verdict = judge(line, sortMs, isLong);
       if (verdict === null) return found;
-      // Whether a long line is wanted depends on its beginning, which is in the next window.
+      // Whether a long line is wanted depends on its beginning, which is in the window that is read
+      // next.
       if (isInside && at === 0 && wanted.isWanted) continue;
       if (verdict) found.push({ at: { startedAtMs: content.startedAtMs, offset: begin + start }, sortMs });
       if (found.length >= wanted.count) return found;
@@ -160,8 +161,8 @@ function linesOf(bytes, from, begin, writtenAt) {
 /**
  * @param {Buffer} bytes  The block may begin inside a line or a character.
  * @returns {{ from: number, isInside: boolean }}
- *   Where the first whole line begins. If no line begins here, where the first whole character
- *   begins.
+ *   `from`: where the first line begins. `isInside`: no line begins in this block, and `from` is
+ *   where the first whole character begins.
  */
 function startOfLine(bytes) {
   // Ignores a newline at the very end, because no line of this block follows it.
@@ -191,11 +192,12 @@ function judgeOf({ sinceMs, untilMs, isWanted }) {
  * @param {Content} content
  * @param {number} offset
  * @returns {Promise<number>}  Offset of the line. If no line begins there: the end of the content.
+ *   If the content cannot be opened: the given offset.
  */
 export async function findLineFrom(content, offset) {
   if (offset === 0) return 0;
   const reader = openContent(content, offset - 1);
-  if (!reader) return offset; // The file was removed; its reader will report a gap.
+  if (!reader) return offset; // Usually the file was removed. Its PathReader then reports a gap.
   try {
     let at = offset - 1;
     for (let block = await reader.read(Infinity); block; block = await reader.read(Infinity)) {

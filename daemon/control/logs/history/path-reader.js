@@ -44,7 +44,7 @@ import { LineQueue } from './line-queue.js';
 /** No limit: all contents of the path are read. @type {Position} */
 const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
 
-/** Reads the lines of a path. Keeps its position if a file is rotated, compressed or removed. */
+/** Reads the lines of a path. Continues after a file was rotated, compressed or removed. */
 export class PathReader {
   #source;
   #blockBytes;
@@ -53,7 +53,7 @@ export class PathReader {
   #state = 'reading';
   /** @type {OpenContent | null} */
   #open = null;
-  /** Whether a content was opened before. Only the first content can begin inside a line. */
+  /** Whether a content was opened before. Only the first read can begin inside a line. */
   #wasOpened = false;
   #limit = TO_THE_END;
   #isLimitFinal = true;
@@ -101,7 +101,7 @@ export class PathReader {
     return this.#open !== null;
   }
 
-  /** Nothing is left to read until readUntil() sets another limit. After stop(), it stays true. */
+  /** Whether all is read, until readUntil() sets another limit. After stop(), always true. */
   get isExhausted() {
     return this.#state !== 'reading';
   }
@@ -162,7 +162,7 @@ export class PathReader {
   }
 
   /**
-   * @param {Buffer | null} block  Null: there are no more bytes in this content.
+   * @param {Buffer | null} block  Null: no bytes could be read, usually at the end of the content.
    * @param {OpenContent | null} open
    */
   #accept(block, open) {
@@ -170,7 +170,7 @@ export class PathReader {
     else if (!this.#advance() && !(this.#isLimitFinal && this.#lines.finishLine())) this.#state = 'exhausted';
   }
 
-  /** @returns {OpenContent | null}  Null: there is nothing to read. */
+  /** @returns {OpenContent | null}  Null: the limit is reached, or no content can be opened. */
   #openForReading() {
     if (this.#isAtLimit()) return null;
     if (this.#open && hasNewIdentity(this.#open, this.#source)) this.closeFile();
@@ -195,7 +195,7 @@ export class PathReader {
     return true;
   }
 
-  /** @returns {boolean}  Whether there is a next content before the limit. */
+  /** Moves to the next content. @returns {boolean}  False: there is none before the limit. */
   #advance() {
     if (this.#isAtLimit()) return false;
     const { content, isGap } = findContentAfter(this.file.path, this.#lines.position.startedAtMs, this.#source);

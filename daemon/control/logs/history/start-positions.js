@@ -84,7 +84,8 @@ async function startSince(path, sinceMs, { source, segmentsOf }) {
   if (!first) return fileSize(path, source);
   const { startedAtMs, plainPath } = first;
   const times = readTimes(source.timesFolder, plainPath);
-  // If there are no times, history.js uses the last change of the file as the time of each line.
+  // Without times, reading starts at the beginning of the content. history.js then drops old lines
+  // by the time at which the file was rotated or last changed.
   if (times?.startedAtMs !== startedAtMs) return { startedAtMs, offset: 0 };
   const offset = times.offsetOf(sinceMs);
   if (offset === null) return { startedAtMs, offset: afterLastMoment(first, path, source) };
@@ -126,7 +127,7 @@ async function lastOfPath(path, wanted, { source, signal, segmentsOf, end }) {
 }
 
 /**
- * Finds a content that was compressed after it was listed.
+ * Finds a listed content again, because it may have been compressed in the meantime.
  * @param {string} path
  * @param {Content} content
  * @param {HistorySource} source

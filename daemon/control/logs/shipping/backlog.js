@@ -30,7 +30,7 @@ export function createBacklog(maxBytes) {
   function shift() {
     const first = lines[from++];
     bytes -= sizeOf(first);
-    // Does not do this for every line, because slice() copies all other lines.
+    // Frees the removed lines only now and then, because slice() copies all other lines.
     if (from > 1_000 && from * 2 > lines.length) {
       lines = lines.slice(from);
       from = 0;

@@ -14,7 +14,7 @@ import { PARTING_MS } from './transports.js';
 /** @import { Connect } from './links.js' */
 /** @import { Shipper, Tally } from './shipper.js' */
 
-/** When no instance is left, in ms: time to send waiting lines, and for a command to read them. */
+/** After the last instance has left, its lines have this time to reach the target, in ms. */
 const DRAIN_MS = 30_000;
 
 /**
@@ -57,7 +57,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
    * @type {Map<string, { tally: Tally, name: string, target: string }>}
    */
   const tallies = new Map();
-  /** Shippers that have sent all their lines and are closing. @type {Set<Shipper>} */
+  /** Shippers that are closing in the background. @type {Set<Shipper>} */
   const parting = new Set();
 
   /**

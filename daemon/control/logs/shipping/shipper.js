@@ -44,7 +44,7 @@ const GOOD_MS = 10_000;
  * @param {string} target
  * @param {object} o
  * @param {string} o.name
- * @param {number} o.id  The id of the app's first slot.
+ * @param {number} o.id  The slot of lines that are sent without an id.
  * @param {() => User | null} [o.userNow]  The user of the app, for the next connection.
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog

@@ -24,7 +24,7 @@ import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
  * @property {() => void} onOpen  Called once.
  * @property {(count: number) => void} onTaken  The system has accepted this many more lines.
  * @property {(reason: string) => void} onDown
- *   Called once, at the end. Lines that were not taken have arrived only in part, or not at all.
+ *   Called once, at the end. It is not known which of the lines that were not taken have arrived.
  */
 
 /** @typedef {{ clock: Clock, events: LinkEvents }} LinkParts */
@@ -33,7 +33,7 @@ import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
 export const PARTING_MS = 1_000;
 
 /**
- * Passes events on until onDown(). Passes onDown() on only once.
+ * Passes events on until onDown() or mute(). Passes onDown() on only once.
  * @param {LinkEvents} events
  * @returns {LinkEvents & { mute: () => void, isOver: () => boolean }}
  */

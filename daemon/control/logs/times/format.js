@@ -16,8 +16,8 @@ const NEWLINE = 0x0a;
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * @typedef {{ atMs: number, offset: number }} Moment  The bytes from this offset to the next one
- *   were written at that moment.
+ * @typedef {{ atMs: number, offset: number }} Moment  The bytes from `offset` up to the offset
+ *   of the next moment were written at `atMs`.
  */
 
 /**
@@ -61,7 +61,7 @@ export function readTimesFile(file) {
 
 /**
  * @param {string} file
- * @returns {number | null}  Null if it is not a times file.
+ * @returns {number | null}  Null if the file cannot be read, or is not a times file.
  */
 export function readStartedAt(file) {
   let fd;
@@ -93,7 +93,7 @@ export function createMoments(bytes, { startedAtMs, headerBytes }) {
   let offset = 0;
   let wholeBytes = headerBytes;
   return {
-    /** Size of the valid part of the file. */
+    /** Size of the header and of the pairs that next() has read. */
     wholeBytes: () => wholeBytes,
     /** @returns {Moment | null} */
     next() {
@@ -141,7 +141,7 @@ function createVarintReader(bytes, from = 0) {
   return {
     /** The offset of the next number. */
     at: () => at,
-    /** @returns {number | null}  Null: there is no whole number left. */
+    /** @returns {number | null}  Null: the next number is missing, incomplete or too large. */
     next() {
       let value = 0;
       let factor = 1;

@@ -93,8 +93,8 @@ export function createTimes(folder, path, { nowMs }) {
       return startedAtMs;
     },
     note(offset, atMs) {
-      // If the clock was set back, stores no moment until the clock reaches the last time again,
-      // because times must be in order.
+      // Stores at most one moment per step. If the clock was set back, stores no moment until it
+      // reaches the last time again, because times must be in order.
       if (last && offset >= last.offset && atMs - last.atMs < stepAt(kept.bytes)) return;
       // Another program has truncated the file.
       if (last && offset < last.offset) beginAt(later());
@@ -168,11 +168,12 @@ export function readTimes(folder, path) {
  *   When the byte was written. Null: before the first known moment.
  * @property {(atMs: number) => number | null} offsetOf
  *   The first offset that was written at that time or later. It may be inside a line. Null: nothing
- *   was written then.
+ *   was written since that time.
  */
 
 /**
- * Reads the stored times of a path, unless they are about an earlier content.
+ * Reads the stored times of a path. If they are not valid, or are about another content, returns
+ * the beginning of new times.
  * @param {string} file
  * @param {string} path
  * @param {number} nowMs

@@ -18,7 +18,7 @@ const AT_ONCE_MAX = 2;
  * @property {() => boolean} isSlow
  * @property {(fd: number, bytes: Buffer) => number} writeNow  Throws errors of write(2).
  * @property {(fd: number, bytes: Buffer) => Promise<number>} writeLater
- *   The bytes must not change until the promise resolves.
+ *   The bytes must not change until the promise settles. Rejects with errors of write(2).
  */
 
 /**

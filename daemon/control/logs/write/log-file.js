@@ -24,7 +24,7 @@ const LINE_END = Buffer.from('\n');
  * @property {() => Promise<void>} truncate  Rejects with errors of the system.
  * @property {() => void} reopen  The next write opens the path again.
  * @property {() => boolean} isIdle  No bytes wait for the disk.
- * @property {() => string | null} notice  The present problem, for people.
+ * @property {() => string | null} notice  A recent loss or a present problem, for people.
  * @property {Losses} losses
  * @property {() => void} finish  Writes all waiting bytes before it returns. Never throws.
  * @property {() => void} close  Idempotent; a later append opens the file again.

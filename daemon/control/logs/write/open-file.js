@@ -37,9 +37,10 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  *   Returns the offset at which the next file should begin. 0: not in this chunk.
  * @property {() => number} catchUp  Returns the number of bytes that were not noted yet.
  * @property {() => void} rotate  Never throws, because a file that grows is better than lost lines.
- * @property {() => Position | null} position  The position of the next byte.
+ * @property {() => Position | null} position  The position of the next byte. Null: not an open
+ *   regular file.
  * @property {() => void} truncate
- * @property {() => string | null} problem  Why the file is not rotated.
+ * @property {() => string | null} problem  Why the last rotation failed. Null: it did not fail.
  * @property {() => void} close  Idempotent; the file is opened again on demand.
  */
 
@@ -99,7 +100,10 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     file = null;
   }
 
-  /** Closes a removed file to free its space. Reads the size again, for a truncated file. */
+  /**
+   * Closes a removed file to free its space. Reads the size again, because another program may have
+   * truncated the file.
+   */
   function look() {
     const { fd } = opened();
     const stat = fstatSync(fd);

@@ -15,14 +15,15 @@ import { groupByApp } from './rows.js';
  * @property {string} effect
  * @property {string} doing
  * @property {string} done
- * @property {boolean} isHarsh  It stops or removes something.
+ * @property {boolean} isHarsh  The action stops or removes something.
  * @property {{ method: string, params: object }} request
  */
 
 /**
  * @param {Pick<MetricsSample, 'apps' | 'workers'>} sample
  * @param {Place} place
- * @returns {{ actions: Action[], why: string | null }}  `why`: the reason for missing actions.
+ * @returns {{ actions: Action[], why: string | null }}  `why`: the reason for missing actions. Null
+ *   also if the sample does not contain the app or the worker.
  */
 export function listActions(sample, { app: name, worker: id }) {
   const worker = id === undefined ? null : (sample.workers.find((one) => one.id === id) ?? null);

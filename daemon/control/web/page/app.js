@@ -50,7 +50,7 @@ document.addEventListener('visibilitychange', () => {
   if (!document.hidden) connection?.hurry();
 });
 document.addEventListener('keydown', onKey);
-// Ages grow without new data.
+// Draws every second, because the shown ages grow even without new data.
 setInterval(draw, 1_000);
 arrive();
 
@@ -115,7 +115,7 @@ function turn(phase, welcome) {
   }
   if (phase === 'live') {
     list();
-    // The connection first has to repeat its older subscriptions.
+    // Begins after this call, because the connection first has to repeat its older subscriptions.
     queueMicrotask(() => detail?.begin());
   }
   draw();
@@ -136,7 +136,7 @@ function list() {
         store = { ...store, slots, notices };
         draw();
       })
-      .catch(() => {}); // The next connection requests the list again.
+      .catch(() => {}); // After a lost connection, turn() requests the list again.
   }, LIST_DEBOUNCE_MS);
 }
 

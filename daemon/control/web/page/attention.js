@@ -12,7 +12,7 @@ import { groupByApp, mergeStatus } from './rows.js';
 
 /** @typedef {{ level: 'bad' | 'warn', app: string | null, text: string }} Concern */
 
-/** Events within this time need attention, in ms. */
+/** Older crashes and events no longer need attention, in ms. */
 const LATELY_MS = 15 * 60_000;
 
 /** An agent that has not reported for this long is blocked, in ms. */
@@ -72,7 +72,7 @@ export function findConcerns({ sample, slots, events, notices, nowMs }) {
 function standing(name, workers, { slots, events, nowMs }) {
   const status = mergeStatus(workers);
   if (status === 'errored' || status === 'waiting restart') {
-    // The list may be older than the sample.
+    // The list may be older than the sample. Then it cannot explain the status.
     const known = slots.some((slot) => slot.status === status)
       ? explain({ name, slots, events }, { isRunning: true, nowMs }).text
       : `${name} is ${status}`;
@@ -147,7 +147,7 @@ function machine({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBy
 const SHOWN = 60;
 
 /**
- * Includes events of the manager after the first event of the app.
+ * Returns the events of the app, and the events of the manager since the first event of the app.
  * @param {LoggedEvent[]} events
  * @param {{ name: string, id: number | null }} about
  */

@@ -51,8 +51,8 @@ const PAUSES_MS = [250, 1_000, 1_000, 2_000, 5_000];
 const SILENCE_MS = 10_000;
 
 /**
- * Sends requests for changes again after a lost connection. Each has a token, so the manager
- * carries it out only once.
+ * After a lost connection, sends again each unanswered request that has a token. Because of the
+ * token, the manager carries out the request only once.
  * @param {object} o
  * @param {() => WebSocket} o.open
  * @param {string} o.token
@@ -150,7 +150,8 @@ export function createConnection({ open, token, onPhase, clock }) {
    * @param {string} method
    * @param {any} [params]
    * @param {(progress: any) => void} [onProgress]
-   * @returns {Promise<any>}  Rejects with a Refusal, or if the connection was lost.
+   * @returns {Promise<any>}  Rejects with a Refusal, or if there is no connection. If it is lost
+   *   later, a request with a token waits for the next connection.
    */
   async function request(method, params = {}, onProgress) {
     if (phase !== 'live') throw new Error('There is no connection to the manager.');
@@ -183,7 +184,7 @@ export function createConnection({ open, token, onPhase, clock }) {
 
   /**
    * @param {Follow} one
-   * @returns {() => void}  Ends it.
+   * @returns {() => void}  Ends the subscription.
    */
   function follow(one) {
     const name = `${one.method}-${++lastId}`;
@@ -191,7 +192,8 @@ export function createConnection({ open, token, onPhase, clock }) {
     if (phase === 'live') start(name, one);
     return () => {
       if (!follows.delete(name) || phase !== 'live') return;
-      request('unsubscribe', { subscription: name }).catch(() => {}); // A lost connection ended it.
+      // Ignores a lost connection, because it has ended the subscription.
+      request('unsubscribe', { subscription: name }).catch(() => {});
     };
   }
 

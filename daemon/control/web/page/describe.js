@@ -61,7 +61,8 @@ export function detailRows(slots, nowMs) {
 
 /**
  * @param {SlotStatus[]} slots
- * @returns {{ title: string, lines: string[] } | null}  Last lines of the last unplanned death.
+ * @returns {{ title: string, lines: string[] } | null}  Last output of the newest unplanned death
+ *   with output. Null: there was no such death.
  */
 export function lastWords(slots) {
   const dead = slots

@@ -67,7 +67,8 @@ export function findElement(id) {
 }
 
 /**
- * Moves only children that are in another place, so that the focus stays.
+ * Shows exactly these children. Moves only children whose place changes, because a moved child
+ * loses the focus.
  * @param {Element} parent
  * @param {Element[]} children
  */

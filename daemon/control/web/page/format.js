@@ -36,7 +36,7 @@ export function delay(ms) {
 
 /**
  * @param {number | null | undefined} startedAtMs
- * @param {number} nowMs  Time of the manager.
+ * @param {number} nowMs  The current time by the clock of the manager.
  */
 export function uptime(startedAtMs, nowMs) {
   if (startedAtMs === null || startedAtMs === undefined) return UNKNOWN;

@@ -6,13 +6,14 @@ import { formatCount } from './format.js';
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Follow } from './connection.js' */
 
-/** Pause after the last key, in ms. */
+/** Time from the last key to the search, in ms. */
 const TYPING_MS = 250;
 
 /**
  * @param {object} o
  * @param {string} o.target
- * @param {(id: number) => number | null} o.slotOf  Null if there is only one instance.
+ * @param {(id: number) => number | null} o.slotOf  Null if the app has only one instance, or the
+ *   instance is not known.
  * @param {(one: Follow) => () => void} o.follow
  */
 export function createLogs({ target, slotOf, follow }) {

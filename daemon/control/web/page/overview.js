@@ -9,7 +9,7 @@ import { computeStaleMs } from './store.js';
 /** @import { Concern } from './attention.js' */
 /** @import { Store } from './store.js' */
 
-/** Limit for shown items that need attention. The page only counts further items. */
+/** Limit for shown items that need attention. The page only counts further items until a click. */
 const SHOWN = 5;
 
 export function createOverview() {

@@ -6,7 +6,7 @@
  * @typedef {object} Row
  * @property {string} key
  * @property {AppSample | null} app  Null: the row is a worker below its app.
- * @property {WorkerSample | null} worker  Null: the row is an app with several workers.
+ * @property {WorkerSample | null} worker  Null: the row is an app with several or no workers.
  * @property {WorkerSample[]} workers
  * @property {boolean | null} isExpanded  Null: the row cannot be expanded.
  */
@@ -20,7 +20,7 @@ const SHOWN_WORKERS = 8;
 const SEVERITY = /** @type {const} */ (['errored', 'waiting restart', 'launching', 'stopping', 'online', 'stopped']);
 
 /**
- * Numbers are sorted from the greatest, words from A.
+ * Numbers are sorted from the greatest, names from A, and states from the most urgent.
  * @type {Record<string, (of: AppSample | WorkerSample, status: ShownStatus) => number | string>}
  */
 const ORDERS = {

@@ -147,7 +147,8 @@ export function addSample(trend, atMs, of) {
 }
 
 /**
- * Returns a time without a value, because otherwise a line would suggest values in between.
+ * Returns a time for a point without a value if samples are missing. Otherwise the chart would draw
+ * a line across the gap.
  * @param {number | undefined} before
  * @param {number} after
  * @param {number} stepMs

@@ -42,7 +42,7 @@ const FIGURES = [
   },
 ];
 
-/** Time for which an order that changes all the time is kept, in ms. */
+/** Minimum time between two sorts by values that change all the time, in ms. */
 const KEPT_MS = 5_000;
 
 /** @param {Row} row */
@@ -74,7 +74,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   /** @type {Map<string, number> | null} */
   let held = null;
   let sortedAt = 0;
-  /** The row that the Tab key reaches. */
+  /** `key` of the row that gets the focus with Tab. */
   let current = '';
 
   const heads = [
@@ -264,7 +264,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
 }
 
 /**
- * A word is always next to the colour.
+ * Shows the state as a word, too, because not every user can distinguish the colours.
  * @param {Element} node
  * @param {Pick<Row, 'workers'>} row
  */

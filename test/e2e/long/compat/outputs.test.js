@@ -63,7 +63,7 @@ const MEASURED = /(At|Ms|Bytes|Pid)$/;
 const PROSE = new Set('message hint help text notices note words reason detail answer'.split(' '));
 
 /**
- * @param {boolean} [isMeasured]  Whether all numbers vary.
+ * @param {boolean} [isMeasured]  Whether all values except texts vary.
  * @returns {unknown}  The value, with "…" for parts that vary. Keeps the order of keys.
  */
 function steady(value, shorten, isMeasured = false) {

@@ -5,7 +5,7 @@
 
 /**
  * @typedef {{ words: string[], file: string, isElsewhere?: boolean }} CommandRow  `words`: name and
- *   aliases. `isElsewhere`: the command only names another command.
+ *   aliases. `isElsewhere`: nclust does not have this command, and its error names a replacement.
  */
 
 export const COMMAND_ROWS = [

@@ -74,7 +74,7 @@ test.each(ATTRIBUTE_ROWS.map((words) => [words.join(' '), words]))(
       expect(findAttribute(word)?.name, word).toBe(name);
       expect(mentions(textOf('attributes.test.js'), word), `attributes.test.js does not use "${word}"`).toBe(true);
     }
-    // docs/config.md explains the camelCase words together.
+    // docs/config.md has one rule for all camelCase words, and does not mention each word.
     for (const word of words)
       if (!/[A-Z]/.test(word)) expect(mentions(config, word), `docs/config.md does not mention "${word}"`).toBe(true);
   },

@@ -18,7 +18,8 @@ describe('a reload loses no request', () => {
   });
 
   // The headers of these downloads promise to keep the connection, because the drain starts later.
-  // When the connection becomes idle, the deadline is over, and the client uses it again.
+  // When the download ends, the deadline of idle connections has passed, but the client still uses
+  // the connection for its next request.
   test('with downloads that outlast the deadline of idle connections', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });

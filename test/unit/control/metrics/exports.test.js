@@ -176,7 +176,7 @@ test('a client that changes the setting learns at once whether it is served', as
   expect(await exports.applyNow()).toBe(null);
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
   expect(await exports.applyNow()).toEqual({ reason: 'EADDRINUSE', retryMs: 5_000 });
-  // This check starts before the change, so it uses the previous setting.
+  // The check in `before` starts before the change, so it uses the previous setting.
   const next = await takePort();
   const before = rig.turn(1_000);
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port: next } };

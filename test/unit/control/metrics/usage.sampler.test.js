@@ -23,7 +23,7 @@ beforeEach(() => {
 
 test('all processes are read in one call per tick, and requests cost nothing', async () => {
   await Promise.all([sampler.measure(), sampler.measure()]);
-  expect(reads).toEqual([[1, 2]]); // The second tick came during the first one.
+  expect(reads).toEqual([[1, 2]]); // The second tick comes during the first, so it reads nothing.
   expect(sampler.usageOf(2)).toMatchObject({ cpu: 12.3, memoryBytes: 2_000 });
   await sampler.measureNew();
   expect(reads[1]).toEqual([]);

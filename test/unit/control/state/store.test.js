@@ -76,7 +76,7 @@ test('a truncated file gives the previous state and a notice, and is kept aside'
   store.save(withApps('api'));
   const whole = readFileSync(paths.state);
   for (let length = whole.length - 1; length >= 0; length--) {
-    // Truncates the same file again, because writing a new file takes one more system call.
+    // Truncates the same file again, because this is faster than writing a new file.
     truncateSync(paths.state, length);
     const { desired, isExact, notices } = store.load();
     expect(desired.apps).toEqual([]);

@@ -3,7 +3,7 @@ import { notificationLine } from '../../../../lib/shared/wire/rpc.js';
 import { sampleOf } from '../monit/sample.js';
 import { death, slotStatus } from '../slots.js';
 
-/** Writes the clipboard, clears the screen, hides, colours, beeps and reverses the text. */
+/** Writes the clipboard, clears the screen, beeps, and hides, colours and reverses the text. */
 export const HOSTILE =
   '\u001b]52;c;aGk=\u0007\u001b[2J\u001b[8m\u001b[31m\u0085\u009b2J\u007f\u0000\r\u202e\u2066\u200f\u061c';
 
@@ -38,7 +38,8 @@ const SLOT = {
       app: null,
       holder: { pid: 7, command: evil('nginx') },
     },
-    // The profile goes to the owner of this process, so the process must belong to this user.
+    // The command `profile` gives its file to the owner of the process with this pid, so the user
+    // who runs the tests must own this process.
     pid: process.pid,
     waitingFor: evil('a restart'),
     lastDeath: death({ by: evil('you'), lastLines: [evil('Error: no')], signal: evil('SIGTERM') }),

@@ -98,7 +98,7 @@ test('a page with five hundred workers is drawn in milliseconds', () => {
     ({ state } = step(state, { type: 'sampled', sample: { ...sample, atMs: tick * 1_000 } }));
     view(state);
   }
-  // Usually 5 ms. Even at the limit of 100 ms, one frame a second takes only a tenth of a core.
+  // A frame usually takes 5 ms. Even with 100 ms, one frame a second takes only a tenth of a core.
   expect((performance.now() - startedMono) / 20).toBeLessThan(100);
 });
 

@@ -235,7 +235,7 @@ test('charts of six hours show the history of the manager, including a short pea
     apps: [{ name: 'api', series: { cpu, memoryBytes: flat, delayP99Ms: flat, requestsPerS: flat } }],
     host: { cpu: [], memoryUsedBytes: [], load1: [] },
   };
-  // This answer to an earlier request is ignored, because its points are seconds.
+  // This answer to an earlier request is ignored, because its step is 1 s and not 10 s.
   shown.give({ type: 'history', key: 'app api', history: { ...history, stepMs: 1_000, points: 2_160 } });
   expect(shown.state().trend?.series.cpu).toEqual([]);
   shown.give({ type: 'history', key: 'app api', history: { ...history, stepMs: 10_000, points: 2_160 } });

@@ -41,7 +41,7 @@ test('processes start on a system without OOM scores', () => {
   expect(existsSync(file)).toBe(false);
 });
 
-/** Processes that keep the score of keeper and control, and why. */
+/** Source files that start processes with the score of keeper and control, and which processes. */
 const KEEP = {
   'daemon/control/keeper-link/launch.js': 'the next keeper',
   'daemon/control/host/processes.js': 'ps, on systems without scores',
