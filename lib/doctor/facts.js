@@ -22,6 +22,7 @@ import { shortTarget } from '../shared/without-secrets.js';
  */
 
 /**
+ * Null: no limit, or not known.
  * @typedef {object} GroupFacts
  * @property {number | null} maxBytes
  * @property {number | null} nowBytes
@@ -30,29 +31,30 @@ import { shortTarget } from '../shared/without-secrets.js';
  */
 
 /**
- * Null: unknown on this system.
  * @typedef {object} Facts
  * @property {string} version  Of this command.
  * @property {{ version: string, file: string }} node
  * @property {string} system  "linux 6.1.0 x64".
  * @property {number} uid
- * @property {string | null} sudoUser
- * @property {string | null} nodeOptions
+ * @property {string | null} sudoUser  Null: SUDO_USER is not set.
+ * @property {string | null} nodeOptions  Null: NODE_OPTIONS is not set.
  * @property {string} home
  * @property {{ mode: number, uid: number } | null} homeStat  Null: the home does not exist yet.
- * @property {DiskFacts | null} disk  Of the home.
+ * @property {DiskFacts | null} disk  Of the home. Null: not known.
  * @property {number} cpus
  * @property {{ freeBytes: number, totalBytes: number }} memory
- * @property {GroupFacts} group  The control group of the manager, or of this command.
- * @property {number | null} openFiles  The limit of the manager, or of this command.
+ * @property {GroupFacts} group  The control group of the manager. If no manager runs: of this
+ *   command.
+ * @property {number | null} openFiles  The limit of the manager. If no manager runs: of this
+ *   command. Null: no limit is known.
  * @property {Record<string, number>} sysctls
- * @property {Hello | null} manager
+ * @property {Hello | null} manager  Null: no manager runs.
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {HeldSocket[]} sockets
  * @property {string[]} notices
  * @property {boolean | null} isAtBoot  A systemd unit starts the manager at boot. Null: this
  *   system does not use systemd.
- * @property {number | null} pm2Pid
+ * @property {number | null} pm2Pid  Null: PM2 does not run.
  * @property {number} logsMaxTotalBytes
  */
 
@@ -111,7 +113,10 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   };
 }
 
-/** A report contains only these fields, because environment, arguments and output may be secret. */
+/**
+ * Fields of a slot that a report contains unchanged. Environment, arguments and output are left
+ * out, because they may be secret.
+ */
 const SLOT_FIELDS = /** @type {const} */ ([
   'id',
   'name',
@@ -174,7 +179,7 @@ function diskOf(home) {
       isRemote: REMOTE_TYPES.includes(type >>> 0),
     };
   } catch {
-    // Neither the home nor its parent folder exists yet.
+    // The system does not describe this folder, usually because it does not exist yet.
     return folder === dirname(folder) ? null : diskOf(folder);
   }
 }
@@ -209,7 +214,8 @@ function orNull(limit) {
  */
 function groupOf(root, pid) {
   const path = /^0::(.*)$/m.exec(read(join(root, 'proc', String(pid), 'cgroup')))?.[1];
-  // In a container, /proc may show the path on the host. This path does not exist in the container.
+  // In a container, /proc may show a path of the host that does not exist in the container. Then
+  // "/" is the right path.
   const folder =
     [path ?? '/', '/']
       .map((one) => join(root, 'sys/fs/cgroup', one))
@@ -263,6 +269,6 @@ function read(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // The file is missing, for example because this is not Linux.
+    return ''; // The file is missing (for example because this is not Linux) or not readable.
   }
 }

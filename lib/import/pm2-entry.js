@@ -101,7 +101,7 @@ function filesOf(records, { isCluster, pm2Home }) {
   ]).flatMap(([key, from]) => {
     const file = records[0][from];
     if (typeof file !== 'string' || file === '' || isDefault(file)) return [];
-    // Removes the process id that PM2 has added to the name, because nclust adds its own id.
+    // Removes the pm_id that PM2 has added to the file name, because nclust adds its own id.
     return [[key, isNumbered || key === 'pid_file' ? file.replace(/-\d+(?=(\.[^./]*)?$)/, '') : file]];
   });
   return Object.fromEntries(given);
@@ -117,7 +117,8 @@ const OF_PM2 = /^(PM2_(?!SERVE_)|pm_|axm_)|^(unique_id|km_link|NODE_APP_INSTANCE
 
 /**
  * `shell` gets the variables that this shell has too, because they most likely came from a shell.
- * --update-env replaces these variables. `own` gets all other variables.
+ * --update-env replaces these variables. `own` gets the other variables. Variables without a value
+ * and variables that PM2 has added are dropped.
  * @param {Record<string, unknown>} env  `pm2_env.env`.
  * @param {object} o
  * @param {string} o.name  Of the app. PM2 keeps module settings in a variable of this name.

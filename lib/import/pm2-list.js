@@ -12,7 +12,8 @@ import { NclustError } from '../shared/errors.js';
  * @property {string} source  A file, or "pm2 jlist".
  * @property {Pm2Record[]} records
  * @property {string} pm2Home
- * @property {string | null} instead  Why nclust has read the backup instead of the file.
+ * @property {string | null} instead  Why nclust has read the backup instead of the file. Null: it
+ *   has not read the backup.
  */
 
 const LIVE_MS = 60_000;
@@ -80,7 +81,7 @@ export async function readLiveList(shell) {
 
 /**
  * @param {string} pm2Home
- * @returns {number | null}  Its pid. Null: PM2 does not run.
+ * @returns {number | null}  Pid of PM2. Null: PM2 does not run, or belongs to another user.
  */
 export function readRunningPm2(pm2Home) {
   try {
@@ -88,7 +89,7 @@ export function readRunningPm2(pm2Home) {
     process.kill(pid, 0);
     return pid;
   } catch {
-    return null; // There is no file, or no process with this pid.
+    return null; // The pid file is missing, or this user cannot signal a process with this pid.
   }
 }
 
@@ -117,7 +118,7 @@ function tryRead(file) {
  * Searches for the list, because the first command after the installation of PM2 also prints a
  * greeting.
  * @param {string} text
- * @returns {unknown[] | null}
+ * @returns {unknown[] | null}  Null: the text does not contain a list.
  */
 function listIn(text) {
   for (const line of text.split('\n').reverse()) {

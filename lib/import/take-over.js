@@ -89,7 +89,7 @@ function takeOne(group, name, { pm2Home, shell }, taken) {
 }
 
 /**
- * Records with the same name, program, folder, arguments and mode are one app.
+ * Records with the same name, namespace, program, folder, arguments and mode are one app.
  * @param {Pm2Record[]} records
  * @returns {Pm2Record[][]}
  */

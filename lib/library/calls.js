@@ -10,8 +10,8 @@ import { toNclustError, NclustError } from '../shared/errors.js';
  * @typedef {object} CallOptions
  * @property {number} [timeoutMs]  After this time, the call rejects with ERR_NCLUST_TIMEOUT.
  *   Infinity: no limit.
- * @property {AbortSignal} [signal]  Rejects the call with ERR_NCLUST_INTERRUPTED. The manager still
- *   completes the change.
+ * @property {AbortSignal} [signal]  If it aborts, the call rejects with ERR_NCLUST_INTERRUPTED. The
+ *   manager may still complete the change.
  */
 
 /**
@@ -26,7 +26,7 @@ import { toNclustError, NclustError } from '../shared/errors.js';
  *   Ask  cwd: base of relative paths.
  */
 
-/** Control answers a question from memory. The limit allows for the restart of control. */
+/** Time limit for a question. Control answers from memory, but may have to restart before that. */
 const QUESTION_MS = 15_000;
 
 /** Time limit for connect(), which may have to start a manager. */

@@ -15,7 +15,7 @@ import { NclustError } from '../shared/errors.js';
 
 /**
  * @param {Ask} ask
- * @param {unknown} what  A script, a config object, the path of a config file, or listed apps.
+ * @param {unknown} what  A script, a config object, the path of a config file, or targets.
  * @param {ConfigSelection & { force?: boolean, onWarning: OnWarning } & Record<string, any>} words
  * @returns {Promise<SlotStatus[]>}
  */
@@ -68,7 +68,8 @@ export async function restartOrReload(ask, how, what, { updateEnv = false, ...o 
 /**
  * @param {Ask} ask
  * @param {'stop' | 'delete'} how
- * @param {unknown} what  Targets, or a config. Apps of the config that are not listed are ignored.
+ * @param {unknown} what  Targets, or a config. Ignores apps of the config that are not in the list
+ *   of the manager, and rejects if the list contains no app of the config.
  * @param {ConfigSelection} choice
  * @returns {Promise<SlotStatus[]>}
  */
@@ -148,8 +149,8 @@ async function listedAppsOf(ask, what, choice) {
  */
 
 /**
- * Whether `what` is a config object or the path of a config file. Otherwise `what` contains
- * targets.
+ * Whether `what` is a config object or the path of a config file. Otherwise `what` is a script or
+ * contains targets.
  * @param {unknown} what
  */
 function isConfig(what) {

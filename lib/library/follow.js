@@ -39,7 +39,7 @@ async function openForReading(home, { signal, onClient }) {
  * @param {string} home
  * @param {{ types?: string[], onMissed: (count: number | null) => void }} options
  * @param {SubscriptionHooks} o
- * @returns {AsyncGenerator<BusEvent, void, void>}  Ends with the manager.
+ * @returns {AsyncGenerator<BusEvent, void, void>}  Ends when the manager exits or `signal` aborts.
  */
 export async function* followEvents(home, { types, onMissed }, o) {
   const client = await openForReading(home, o);
@@ -86,22 +86,25 @@ async function isManagerReachable(client) {
  * @typedef {object} LogOptions
  * @property {Targets} [targets]  Default: all.
  * @property {boolean} [follow]  Continue with new lines. Default: false.
- * @property {number} [lines]  Maximum of old lines of each file. Default: 15; with `since`: all.
+ * @property {number} [lines]  Maximum number of old lines of each file. Default: 15; with `since`:
+ *   all.
  * @property {('out' | 'err')[]} [streams]
  * @property {number | string | Date} [since]  Milliseconds since 1970, or how long ago: "2h".
  * @property {number | string | Date} [until]
  * @property {string | RegExp} [grep]
  * @property {Level} [level]
- * @property {(lines: number) => void} [onMissed]  This program read too slowly for these lines.
- * @property {() => void} [onGap]  Lines are lost, because their file was deleted while the
- *   connection was down.
+ * @property {(lines: number) => void} [onMissed]  Gets the number of lines that the manager left
+ *   out, because this program reads too slowly.
+ * @property {() => void} [onGap]  Called if lines are lost, because their file was deleted while
+ *   the connection was down.
  */
 
 /**
  * @param {{ home: string, cwd: string }} place
  * @param {LogOptions} options
  * @param {SubscriptionHooks} o
- * @returns {AsyncGenerator<LogEntry, void, void>}  With `follow`, it ends with the manager.
+ * @returns {AsyncGenerator<LogEntry, void, void>}  Ends after the existing lines. With `follow`:
+ *   ends when the manager exits.
  */
 export async function* followLogs(
   { home, cwd },
@@ -168,8 +171,8 @@ function readPattern(grep) {
  * @param {object} [o]
  * @param {AbortSignal} [o.signal]  Ends the subscription without an error.
  * @param {() => void} [o.onEnd]
- * @returns {Subscription<T>}  Keeps the program alive from the first next() until the subscription
- *   ends.
+ * @returns {Subscription<T>}  Keeps the program alive until `ready` resolves, and from the first
+ *   next() until the subscription ends.
  */
 export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
   const over = new AbortController();
@@ -184,7 +187,8 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
   const ready = new Promise((resolve, reject) => {
     [resolveReady, onFailed] = [resolve, reject];
   });
-  ready.catch(() => {}); // If the caller does not use `ready`, next() still reports the error.
+  // Avoids an unhandled rejection if the caller does not use `ready`. next() reports the error too.
+  ready.catch(() => {});
 
   const items = begin({
     signal: over.signal,
@@ -218,7 +222,7 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
     }
   }
 
-  // Also keeps the program alive until `ready` resolves, because the program may await `ready`.
+  // Keeps the program alive even before next(), until `ready` resolves: the program may await it.
   function hold() {
     client?.hold(isRead || !isReady);
   }

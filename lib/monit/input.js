@@ -56,7 +56,7 @@ const HELP_MOVES = { down: 1, j: 1, up: -1, k: -1, pagedown: 10, ' ': 10, pageup
 const INPUT_MAX_CHARS = 200;
 
 /**
- * The filter applies while the user types. The other texts apply after Enter.
+ * The filter applies while the user types. The texts of "search" and "grep" apply after Enter.
  * @param {State} state
  * @param {NonNullable<State['input']>} input
  * @param {Key} key

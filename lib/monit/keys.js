@@ -43,7 +43,8 @@ const PASTE_MAX_CHARS = 64 * 1024;
 /**
  * A sequence may arrive in parts, for example over ssh.
  * @returns {{ push: (text: string) => Key[], flush: () => Key[], isWaiting: () => boolean }}
- *   `isWaiting`: the rest of a sequence is missing. flush() stops waiting for it.
+ *   `isWaiting`: the rest of an escape sequence is missing. flush() stops waiting for this rest.
+ *   Neither applies to a paste.
  */
 export function createKeyReader() {
   let rest = '';
@@ -99,7 +100,7 @@ function takePaste(text) {
 
 /**
  * @param {string} sequence  Modifiers are ignored: "1;5A" is the same key as "A".
- * @returns {Key | null}
+ * @returns {Key | null}  Null: the sequence is not known.
  */
 function named(sequence) {
   const name =

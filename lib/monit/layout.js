@@ -3,6 +3,7 @@
 /** @typedef {{ x: number, y: number, width: number, height: number }} Box  Height 0: not shown. */
 
 /**
+ * `table`, `panel` and `second` include their headings.
  * @typedef {object} Boxes
  * @property {Box} header
  * @property {Box} footer
@@ -11,7 +12,7 @@
  * @property {Box} title
  * @property {Box} numbers
  * @property {Box} charts
- * @property {Box} panel  Table, panel and second include their headings.
+ * @property {Box} panel
  * @property {Box} second
  */
 

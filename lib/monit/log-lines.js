@@ -27,7 +27,7 @@ import { NclustError } from '../shared/errors.js';
  * @property {number | null} bottomSeq  The last visible line. Null: follow the newest line.
  * @property {number} left  Columns that are scrolled away.
  * @property {string} search
- * @property {string} grep  The manager filters; `search` only marks.
+ * @property {string} grep  The manager sends only lines with this text. `search` only marks lines.
  */
 
 export const LINES_MAX = 2_000;
@@ -88,7 +88,8 @@ export function scrollLines(logs, by, height) {
  * @param {LogLines} logs
  * @param {'older' | 'newer'} direction
  * @param {number} height
- * @returns {LogLines | null}  Null: no line contains the search text.
+ * @returns {LogLines | null}  Null: the search text is empty, or no line in this direction
+ *   contains the text.
  */
 export function findLine(logs, direction, height) {
   if (logs.search === '') return null;
@@ -116,7 +117,8 @@ const BREATH_MS = 100;
 const AGAIN_MS = 1_000;
 
 /**
- * Continues when the manager runs again.
+ * Follows the log until the returned function is called or `signal` aborts. If the manager exits,
+ * continues when a manager runs again.
  * @param {NonNullable<NeededData['logs']>} query
  * @param {object} o
  * @param {() => Promise<Client | null>} o.open
@@ -165,7 +167,7 @@ export function followLog({ key, request }, { open, dispatch, signal }) {
     }
   }
 
-  void run(); // Runs until the signal aborts. An error is a bug, and ends the program.
+  void run(); // Runs until `ends` aborts. If run() rejects, this is a bug, and ends the program.
   return () => {
     stop.abort();
     void client?.close();

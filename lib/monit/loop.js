@@ -15,9 +15,10 @@ import { view } from './view.js';
 /** @import { Terminal } from './terminal.js' */
 
 /**
- * Reports everything through `dispatch`.
+ * Reports data, answers and lost connections through `dispatch`.
  * @typedef {object} Source
  * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Resolves after close().
+ *   Rejects with an error that a retry cannot fix.
  * @property {(needed: NeededData) => void} follow
  * @property {(ask: Ask) => void} ask
  * @property {() => Promise<void>} close  Idempotent.

@@ -66,7 +66,7 @@ export function restyle(screen, { x, y, width, style }) {
     screen.styles[at] = style;
 }
 
-/** To skip up to this number of unchanged cells, write them again: a cursor move is longer. */
+/** Writes up to this number of unchanged cells again, because a cursor move takes more bytes. */
 const JUMP_CELLS = 5;
 
 /**

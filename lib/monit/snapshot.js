@@ -25,7 +25,7 @@ const HEAD = [
 ];
 
 /**
- * Renders one sample as text, if stdout is a file or a pipe.
+ * Renders one sample as text, for a terminal or file that cannot show the full-screen view.
  * @param {{ sample: MetricsSample | null }} data  Null: the command has shown the screen instead.
  * @param {View} view
  */

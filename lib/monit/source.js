@@ -15,7 +15,7 @@ import { SHOWN, SPANS, SPARK_POINTS } from './trends.js';
 /** Time between attempts to connect. nclust has to retry, because nothing reports a new manager. */
 const CONNECT_EVERY_MS = 1_000;
 
-/** Old events to show at the start. */
+/** Maximum number of old events to show at the start. */
 const EVENTS = 300;
 
 /**
@@ -83,7 +83,8 @@ export function createSource(home) {
         });
       } catch (error) {
         if (signal.aborted) return;
-        // A retry does not help if the manager does not know the method or has another protocol.
+        // At the first connection, a retry fixes only PASSING errors. Later, a new manager may fix
+        // any NclustError except ERR_NCLUST_PROTOCOL (for example an unknown method).
         if (
           !(error instanceof NclustError) ||
           (isFirst && !PASSING.includes(error.code)) ||
@@ -125,7 +126,8 @@ export function createSource(home) {
           .then((answer) => {
             if (answer?.history) dispatch({ type: 'history', key, history: answer.history });
           })
-          // New samples fill the charts anyway, and runMetrics() reports a lost manager.
+          // Ignores the error, because new samples fill the charts anyway, and runMetrics() reports
+          // a lost manager.
           .catch((error) => ignoreNclustError(error));
       }
       trend = query;
@@ -162,7 +164,7 @@ function ignoreNclustError(error) {
 /** Time between two requests for the charts of hours. */
 const HOURS_MS = 60_000;
 
-/** Log lines to show at the start. */
+/** Maximum number of old log lines to show at the start. */
 const LINES = 200;
 const LINES_OF_GREP = 1_000;
 

@@ -32,7 +32,7 @@ import { addSample, beginTrend, addHistory } from './trends.js';
  * @property {Size} size
  * @property {number} nowMs
  * @property {'table' | 'logs' | 'help'} page
- * @property {'logs' | 'events'} panel  The first panel. The other one is shown if there is room.
+ * @property {'logs' | 'events'} panel  The first panel. The second panel is shown if it fits.
  * @property {MetricsSample | null} sample
  * @property {{ isThere: boolean, sinceMs: number, words: string }} manager
  * @property {Map<string, (number | null)[]>} sparks  The CPU of each row.

@@ -106,7 +106,7 @@ function expandAll(state) {
  */
 
 /**
- * The action of each key. An action that ends a process asks first.
+ * The action of each key. Before an action that ends a process, monit asks the user.
  * @type {Record<string, 'restart' | 'reload' | 'stop' | 'more' | 'fewer'>}
  */
 const ACTIONS = { r: 'reload', R: 'restart', s: 'stop', '+': 'more', '=': 'more', '-': 'fewer' };
@@ -183,8 +183,8 @@ function rowLabel({ app, worker, workers }) {
 }
 
 /**
- * Returns null if the target would also match other apps, because the manager tries a name or a
- * namespace before an id.
+ * Returns null if the target would also match other apps: the name "all", or an id that is also a
+ * name or a namespace. The manager tries a name or a namespace before an id.
  * @param {Pick<State, 'sample'>} state
  * @param {Row} row
  */

@@ -100,7 +100,8 @@ function keyed({ apps, workers }) {
 /**
  * @param {Trend} trend
  * @param {MetricsSample} sample
- * @returns {Trend}  Unchanged for "hours", because the source requests the charts of hours again.
+ * @returns {Trend}  Unchanged if the sample is not newer or does not contain the row. Also
+ *   unchanged for "hours", because the source requests the charts of hours again.
  */
 function addPoint(trend, sample) {
   if (trend.span === 'hours') return trend;
@@ -162,7 +163,7 @@ export function chart(points, { width, height, max, marks = BLOCKS }) {
 }
 
 /**
- * Returns 1, 2 or 5 times a power of ten, so that the scale changes seldom.
+ * Returns the top of the scale: 1, 2 or 5 times a power of ten, so that the scale changes seldom.
  * @param {Points} points
  * @param {number} least
  */

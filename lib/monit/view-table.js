@@ -290,7 +290,7 @@ export function drawNumbers(screen, box, { app, worker }) {
   }
 }
 
-// These functions return an empty text for an unknown value.
+// The functions below return an empty text for an unknown value.
 
 /** @param {number | null | undefined} value */
 export function rate(value) {

@@ -36,7 +36,7 @@ export function view(state, { marks = BLOCKS } = {}) {
 function drawMain(screen, boxes, state, marks) {
   const rows = listRows(state);
   drawTable(screen, boxes.table, { state, rows, marks });
-  // Draws a line between the table and the details beside the table.
+  // If the details are beside the table, draws a line between the table and the details.
   if (boxes.title.x > 0)
     for (let y = boxes.table.y; y < boxes.table.y + boxes.table.height; y += 1)
       put(screen, { x: boxes.title.x - 1, y, text: '│', style: 'grey' });

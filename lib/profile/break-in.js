@@ -15,12 +15,13 @@ const OPEN_MS = 5_000;
 const ANSWER_MS = 2_000;
 
 /**
- * Opens the inspector of a process whose event loop is blocked. Closes the inspector afterwards.
+ * Opens the inspector of a process whose event loop is blocked. Closes the inspector afterwards,
+ * unless it was already open.
  * @template T
  * @param {Context} context
  * @param {Client} client
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid' | 'addresses'>} worker
- * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look  `signal`: Ctrl-C.
+ * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look  `signal` aborts at Ctrl-C.
  * @returns {Promise<T>}
  */
 export async function openInspector({ onInterrupt, talk }, client, worker, look) {
@@ -104,7 +105,7 @@ async function inspectorAt(port) {
     const url = first?.webSocketDebuggerUrl;
     return typeof url === 'string' && INSPECTOR_URL.test(url) ? url : null;
   } catch {
-    return null; // The port belongs to another server.
+    return null; // The port belongs to another server, or the answer took too long.
   }
 }
 

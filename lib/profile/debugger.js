@@ -24,7 +24,7 @@ export function builtin(name) {
   return `(process.getBuiltinModule ?? require)('${name}')`;
 }
 
-/** The process did not answer the debugger in time, because it runs no JavaScript. */
+/** The process did not answer the debugger in time, probably because it runs no JavaScript. */
 export class SilentProcess extends Error {}
 
 /**
@@ -84,7 +84,7 @@ export async function openDebugger(url) {
         const said = ask('Runtime.evaluate', {
           expression: `${builtin('node:inspector')}.close()`,
           includeCommandLineAPI: true,
-        }).catch(() => {}); // close() also ends this connection.
+        }).catch(() => {}); // close() also ends this connection, so the answer may be lost.
         await withTimeout(SHUT_MS, Promise.race([closed, said.then(() => closed)])).catch(() => {});
       }
       socket.terminate();
@@ -121,8 +121,8 @@ const LOOPBACK = new Set(['0100007F', '00000000']);
 /**
  * Finds only IPv4 ports, and only on Linux.
  * @param {number} pid
- * @returns {Map<string, number>}  The ports, by the inode of the socket. Empty: the process has
- *   exited.
+ * @returns {Map<string, number>}  The ports at which the process accepts connections to 127.0.0.1,
+ *   by the inode of the socket. Empty if the process has exited.
  */
 export function listeningPorts(pid) {
   try {
@@ -148,6 +148,6 @@ function inodeOf(path) {
   try {
     return /^socket:\[(\d+)\]$/.exec(readlinkSync(path))?.[1] ?? '';
   } catch {
-    return ''; // The socket is already closed.
+    return ''; // The descriptor is already closed.
   }
 }

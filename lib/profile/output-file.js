@@ -12,7 +12,7 @@ const CHUNK_BYTES = 1024 * 1024;
  * @property {string} file
  * @property {string} writable  The file that the process writes. A temporary file if the process
  *   belongs to another user.
- * @property {() => number} keep  Returns the size in bytes.
+ * @property {() => number} keep  Completes `file`. Returns the size of `file` in bytes.
  * @property {() => void} discard  Removes the file unless it was kept. Idempotent.
  */
 
@@ -70,9 +70,9 @@ function create(file) {
 }
 
 /**
- * If the process belongs to another user, creates a temporary file, because that user may not be
- * able to write to the folder. The temporary file stays open here. If that user replaces the file,
- * nclust still reads the original.
+ * On Linux, if the process belongs to another user, creates a temporary file, because that user may
+ * not be able to write to the folder. Otherwise returns null. The temporary file stays open here.
+ * If that user replaces the file, nclust still reads the original.
  * @param {number} pid
  */
 function betweenUsers(pid) {

@@ -61,8 +61,8 @@ function frame(name, url, { lineNumber, columnNumber = 0 }) {
 }
 
 /**
- * Whether the frame belongs to the app. If no frame does, the process was no longer blocked when
- * the debugger paused it.
+ * Whether the frame belongs to the app. If no frame of a stack belongs to the app, the process was
+ * no longer blocked when the debugger paused it.
  * @param {Frame} frame
  */
 export function isOfApp({ file }) {
@@ -98,7 +98,8 @@ export async function takeInside(inside, { kind, durationMs, file, signal }) {
 }
 
 /**
- * Does not use HeapProfiler.takeHeapSnapshot, because it waits for the event loop since Node.js 22.
+ * Does not use HeapProfiler.takeHeapSnapshot, because since Node.js 22 this method waits for the
+ * event loop, which is blocked.
  * @param {Debugger} inside
  * @param {string} file
  */

@@ -5,7 +5,7 @@ export const CLEAR_BELOW = '\u001b[J';
 
 /**
  * @param {number} lines
- * @returns {string}  Moves the cursor up, to the beginning of the line.
+ * @returns {string}  A code that moves the cursor up, to the beginning of a line. Empty: 0 lines.
  */
 export function moveUp(lines) {
   return lines === 0 ? '' : `\r\u001b[${lines}A`;

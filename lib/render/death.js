@@ -23,7 +23,8 @@ const WORDS = {
  * @param {Death} death
  */
 export function describeDeath(death) {
-  // Leaves out `by` if the cause, such as "replaced by a reload", already names the command.
+  // Leaves out `by` if the cause, such as "replaced by a reload", already names the command, or if
+  // a failure to listen explains the boot timeout.
   const by =
     death.by && death.by !== death.cause
       ? death.cause === 'boot-timeout'

@@ -8,7 +8,8 @@ import { toOneLine } from './text.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * Settings with their default value have no row.
+ * The paths of the out log and of the error log always have a row. Other settings have a row only
+ * if they differ from the default.
  * @param {SlotStatus} slot
  * @returns {[string, string][]}
  */
@@ -82,7 +83,7 @@ function limit(title, value, format) {
 }
 
 /**
- * An earlier version of the manager does not report the shipping.
+ * The row for an earlier version of the manager, which does not report the shipping.
  * @param {string} target
  * @returns {Shipped}
  */

@@ -68,7 +68,7 @@ function withNumbers(env, unquoted) {
   return { ...env, ...Object.fromEntries(given.map((name) => [name, unquote(env[name])])) };
 }
 
-/** @param {string} text  A secret or nclust may have replaced the value of the config file. */
+/** @param {string} text  Any text, because a secret or nclust may have replaced the given value. */
 function unquote(text) {
   if (text === 'true' || text === 'false') return text === 'true';
   return String(Number(text)) === text ? Number(text) : text;

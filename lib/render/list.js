@@ -112,7 +112,7 @@ function compare(a, b) {
 const WORST_FIRST = ['errored', 'waiting restart', 'stopping', 'launching', 'stopped', 'online'];
 
 /**
- * An app with one worker has one row.
+ * An app with one worker has one row. An app with several workers has one more row, above them.
  * @param {BriefStatus[]} slots  An app takes the position of its first worker.
  * @param {number} nowMs
  * @returns {Row[]}

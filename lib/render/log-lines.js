@@ -10,8 +10,8 @@ import { jsonLine, toOneLine, padEnd, textWidth } from './text.js';
 /** @import { Paint } from './paint.js' */
 
 /**
- * On a terminal, renders log records in a readable form. The options `json` and `format` print the
- * records of PM2.
+ * On a terminal, makes the JSON records of loggers readable. The options `json` and `format` select
+ * the record formats of PM2.
  * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Remembers the width of its
  *   labels between calls.
  */

@@ -45,7 +45,7 @@ const LEVEL_STYLES = {
  * Renders a record of pino, bunyan, winston or a similar logger. Long fields are cut.
  * @param {LogEntry} entry
  * @param {{ paint: Paint, hasTime: boolean }} o  hasTime: the caller prints a time before the line.
- * @returns {string[] | null}  Null: the line is not a log record.
+ * @returns {string[] | null}  Lines. Null: the line is not a JSON record with a known level.
  */
 export function prettyRecord({ line, name, atMs }, { paint, hasTime }) {
   const record = parseRecord(line);

@@ -5,7 +5,7 @@ const COLOURS = /(\u001b\[[\d;:]*m)/;
 const SEQUENCES = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?/;
 const CHARACTERS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
-/** The first group matches colours. The other groups match all other control sequences. */
+/** The only group matches colours. The rest matches other sequences and control characters. */
 const CONTROLS = new RegExp(`${COLOURS.source}|${SEQUENCES.source}|${CHARACTERS.source}`, 'g');
 
 const EVERY_COLOUR = new RegExp(COLOURS, 'g');
@@ -14,7 +14,8 @@ const EVERY_COLOUR = new RegExp(COLOURS, 'g');
 const MARKED_MAX_CHARS = 1_000;
 
 /**
- * Keeps colours, removes other escape sequences, and replaces other control characters by "?".
+ * Keeps colours and tabs. Removes other escape sequences and a carriage return at the end. Replaces
+ * other control characters by "?".
  * @param {string} line
  */
 export function stripControls(line) {
@@ -36,7 +37,7 @@ export function hasColours(text) {
  * @param {{ highlight?: string | true, grep?: string }} options
  * @param {(text: string) => Grep} readGrep
  * @returns {RegExp | null}  Matches the text of --highlight. If --highlight has no text, matches
- *   the pattern of --grep.
+ *   the pattern of --grep. Null: there is nothing to mark.
  */
 export function buildMarker({ highlight, grep }, readGrep) {
   if (typeof highlight === 'string' && highlight !== '')
@@ -50,7 +51,7 @@ export function buildMarker({ highlight, grep }, readGrep) {
  * @param {string} line
  * @param {RegExp} marker  Global.
  * @param {Paint} paint
- * @returns {string}  Marks only text, not colour sequences.
+ * @returns {string}  The line with marks. Colour sequences and long lines are not marked.
  */
 export function mark(line, marker, paint) {
   if (line.length > MARKED_MAX_CHARS) return line;

@@ -9,7 +9,7 @@ let dayjs = null;
 /**
  * @param {number | null} atMs
  * @param {string} format  In the syntax of dayjs.
- * @returns {string}  Local time.
+ * @returns {string}  Local time. "-" if the time is not known.
  */
 export function formatTime(atMs, format) {
   if (atMs === null) return '-';

@@ -5,7 +5,7 @@ import { toOneLine, textWidth } from './text.js';
 /** @import { Paint, Style } from './paint.js' */
 /** @import { Cell } from './table.js' */
 
-/** Maximum number of rows for waiting workers. One more row shows the number of the rest. */
+/** Maximum number of rows for waiting workers. If there are more, the last row counts the rest. */
 const ROWS_MAX = 12;
 
 /** @type {Record<string, Style>} */

@@ -14,7 +14,7 @@ const Table = /** @type {typeof import('cli-table3')} */ (createRequire(import.m
 export const BRANCH = '├ ';
 export const LAST_BRANCH = '└ ';
 
-/** Few, because for each line of a cell, cli-table3 measures the whole cell again. */
+/** Texts that share a cell. Few, because cli-table3 measures the whole cell again for each line. */
 const TEXTS_IN_ONE = 4;
 
 /** Minimum width of a column, because shorter beginnings of names look alike. */
@@ -48,7 +48,8 @@ const NO_LINES = Object.fromEntries(
  * @param {string[]} [o.head]
  * @param {Cell[][]} o.rows
  * @param {Paint} o.paint
- * @param {number | null} [o.columns]  The widest columns are cut, and end in "…".
+ * @param {number | null} [o.columns]  Width of the terminal. If the table is wider, its widest
+ *   columns are cut, and end in "…".
  * @param {boolean} [o.isWrapped]  Wraps the last column between words, and cuts no text. If a
  *   word is too wide for the terminal, the table has no frame.
  * @returns {string}  Ends with a newline.
@@ -117,7 +118,7 @@ function finished(lines, middle, paint) {
  * @param {Paint} o.paint
  * @param {number[]} [o.widths]  Widths of the first columns. A wider text is cut and ends in
  *   "…".
- * @param {number | null} [o.columns]  The last column is wrapped to fit.
+ * @param {number | null} [o.columns]  Width of the terminal. The last column is wrapped to fit.
  * @returns {string[]}
  */
 export function renderColumns(rows, { paint, widths: given = [], columns = null }) {

@@ -23,7 +23,7 @@ export function formatAgo(atMs, nowMs) {
 }
 
 /**
- * Uses only the largest unit: "40s", "12m", "3h", "2d".
+ * Uses only the largest unit: "40s", "12m", "3h", "2d". Returns at least "1s".
  * @param {number} ms
  */
 export function formatCoarse(ms) {

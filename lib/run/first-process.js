@@ -17,11 +17,11 @@ const BY_SIGTERM = 143;
  */
 
 /**
- * Replaces this process with a shell of the same pid. The shell then starts `nclust run` again. The
- * reason: the first process of a container must reap every orphan, and Node.js reaps only its own
- * children. Without a shell or execve(), this process exits at a stop signal until `run` listens to
- * stop signals, because the kernel drops a signal if pid 1 has no listener. Call this before other
- * modules are loaded.
+ * If the command is `run`, replaces this process with a shell of the same pid. The shell then
+ * starts `nclust run` again. The reason: the first process of a container must reap every orphan,
+ * and Node.js reaps only its own children. Without a shell or execve(), this process exits at a
+ * stop signal until `run` listens to stop signals, because the kernel drops a signal if pid 1 has
+ * no listener. Call this before other modules are loaded.
  * @param {string[]} argv  The arguments after node and the script.
  */
 export function becomeInit(argv) {
@@ -36,7 +36,8 @@ export function becomeInit(argv) {
 
 /**
  * @param {string[]} argv
- * @returns {string[] | null}  Null: the command is not `run`. Options may come before the command.
+ * @returns {string[] | null}  The arguments without the word "run", which may follow options. Null:
+ *   the command is not `run`.
  */
 export function parseRunWords(argv) {
   const at = argv.findIndex((word) => !word.startsWith('-'));
@@ -113,7 +114,8 @@ const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
  */
 
 /**
- * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  Loses its earlier listeners.
+ * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  Loses its earlier listeners of
+ *   stop signals.
  * @param {Reactions} reactions
  * @param {() => number} [nowMono]
  */

@@ -18,7 +18,8 @@ const CONNECT_TIMEOUT_MS = 2_000;
  */
 
 /**
- * Takes $NCLUST_HOME if it is usable, else a new folder. Throws ERR_NCLUST_HOME_UNWRITABLE.
+ * Takes $NCLUST_HOME if it is usable, else a new folder. Rejects with ERR_NCLUST_HOME_UNWRITABLE if
+ * a new folder is not possible anywhere.
  * @param {Record<string, string | undefined>} env
  * @param {(sentence: string) => void} say
  * @returns {Promise<ForegroundHome>}
@@ -36,7 +37,7 @@ export async function takeHome(env, say) {
 
 /**
  * @param {string} home
- * @returns {Promise<string | null>}  Null: the home is usable.
+ * @returns {Promise<string | null>}  Why the home is not usable. Null: the home is usable.
  */
 async function reasonAgainst(home) {
   try {

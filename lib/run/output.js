@@ -113,7 +113,8 @@ const LINE_MAX_BYTES = 64 * 1024;
 /**
  * Holds back an unfinished line, so that lines of several processes do not mix.
  * @typedef {object} WholeLines
- * @property {(bytes: Buffer) => Buffer} push  Returns finished lines. Copies the rest.
+ * @property {(bytes: Buffer) => Buffer} push  Returns finished lines, and parts of a line that is
+ *   too long. Keeps a copy of the rest.
  * @property {() => Buffer} end  Returns the unfinished line, with a line end.
  */
 

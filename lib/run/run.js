@@ -106,7 +106,7 @@ export async function runForeground(
 }
 
 /**
- * Starts the manager again if it dies, but not if a user has ended it.
+ * Starts the manager. Starts it again if it dies, but not if a user has ended it.
  * @param {string} home
  */
 function openManager(home) {

@@ -10,7 +10,8 @@ const PATIENCE_MS = 2_000;
  * Standard output or standard error. The reader may be slow, or may have exited.
  * @typedef {object} Sink
  * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Wait for the promise
- *   before the next write. Lines of two writers never mix. Never throws or rejects.
+ *   before the next write. Null: no wait is needed. Lines of two writers never mix. Never throws or
+ *   rejects.
  * @property {(sentence: string) => void} say  Writes a message of nclust on its own line.
  * @property {() => Promise<boolean>} flush  Waits for the reader. False: bytes are left.
  */

@@ -9,7 +9,8 @@ const BY_SIGNAL = 128;
 /**
  * @typedef {object} Verdict
  * @property {boolean} isOver  No instance runs or waits for a restart.
- * @property {boolean} isByCommand  A user has stopped an instance, and may start it again.
+ * @property {boolean} isByCommand  A user has stopped an instance or deleted all apps, and may
+ *   start them again.
  * @property {number} exitStatus  Exit status of the first instance that failed. 0: no failure.
  */
 

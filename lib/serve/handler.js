@@ -198,10 +198,10 @@ const ASSETS = new Set([
 
 /**
  * @param {object} o
- * @param {string} o.cache  "none": caches keep no file. Otherwise a duration or "", for files that
- *   are neither a page nor hashed.
+ * @param {string} o.cache  "none": caches keep no file. A duration: how long caches use a file that
+ *   is neither a page nor hashed. "": caches ask the server at each use of such a file.
  * @param {boolean} o.isPrivate  Shared caches must not keep files, because a password is required.
- * @returns {(file: string) => string}
+ * @returns {(file: string) => string}  Returns the Cache-Control header of a file.
  */
 export function createCacheControl({ cache, isPrivate }) {
   const who = isPrivate ? 'private' : 'public';

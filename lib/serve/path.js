@@ -1,13 +1,16 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/** The only hidden name that is served (RFC 8615), because it is needed to renew certificates. */
+/**
+ * The only hidden name that is served (RFC 8615), and only as the first name of a path. Without it,
+ * certificates could not be renewed.
+ */
 const WELL_KNOWN = '.well-known';
 
 /**
  * Splits a path at its slashes and then decodes each name once, so that an encoded slash does not
- * separate names. Refuses hidden names (including ".."), and names with a slash, a backslash or a
- * control character.
+ * separate names. Refuses hidden names except WELL_KNOWN (403). Refuses ".", "..", names that
+ * cannot be decoded, and names with a slash, a backslash or a control character (400).
  * @param {string} target  From the request line: "/a/b?c" or "http://host/a/b".
  * @returns {{ segments: string[], isFolder: boolean, query: string } | { refusal: 400 | 403 }}
  */
@@ -25,7 +28,8 @@ export function readRequestPath(target) {
 
 /**
  * @param {string[]} segments
- * @returns {string}  Begins with exactly one slash: a redirect to "//a" leads to the host "a".
+ * @returns {string}  Begins with exactly one slash, because a redirect to "//a" would lead to the
+ *   host "a".
  */
 export function encodePath(segments) {
   return `/${segments.map(encodeURIComponent).join('/')}`;

@@ -13,7 +13,7 @@ import { encodePath, isAbsent, isHidden, locate } from './path.js';
  * @param {Response} response
  * @param {{ root: string, file: string, bytes: number, modifiedAtMs: number }} found  Real paths.
  * @param {(file: string) => string} cacheControl
- * @param {number} [status]  Default: 200, 206 or 304, depending on the request.
+ * @param {number} [status]  Default: send() chooses, for example 200, 206 or 304.
  */
 export function sendFile(request, response, { root, file, bytes: size, modifiedAtMs }, cacheControl, status) {
   if (status !== undefined) response.statusCode = status;
@@ -22,8 +22,8 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
     : undefined;
   // isSame() has checked If-Range. send() would also accept a weak entity tag or a later date.
   delete request.headers['if-range'];
-  // compression() does not set this header for status 304 and 206. Without the header, a cache
-  // could confuse the compressed form and the plain form.
+  // compression() does not set Vary for status 304 and 206. Without Vary, a cache could confuse the
+  // compressed form and the plain form.
   varyBy(response, 'Accept-Encoding');
   const isWhole = status !== undefined;
   response.setHeader('Cache-Control', isWhole ? 'no-cache' : cacheControl(file));
@@ -44,9 +44,10 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
 }
 
 /**
- * Whether the file is unchanged since the client got a part of the file (RFC 9110, 13.1.5). The
- * entity tags of send() are weak, so an entity tag never proves this. A date proves this if its
- * second is over, because a later change then gets another date.
+ * Whether If-Range proves that the file is unchanged since the client got a part of the file (RFC
+ * 9110, 13.1.5). True without If-Range. The entity tags of send() are weak, so an entity tag never
+ * proves this. A date proves this if its second is over, because a later change then gets another
+ * date.
  * @param {string | string[] | undefined} ifRange
  * @param {number} modifiedAtMs
  */

@@ -93,8 +93,8 @@ function asHomepage(value, name) {
 }
 
 /**
- * Throws if a password is wanted and the user name or the password is missing, so that the folder
- * is not served without a password by mistake.
+ * Throws if a password is wanted and the user name or the password is missing or unusable, so that
+ * the folder is not served without a password by mistake. Returns null if no password is wanted.
  * @param {ServeOptions} options
  * @param {(key: keyof ServeOptions) => string} nameOf
  */
@@ -156,8 +156,8 @@ export const serveScript = () => fileURLToPath(new URL('./main.js', import.meta.
 export const defaultServeName = (port) => `static-page-server-${port}`;
 
 /**
- * The variables have PM2's names, so that a config file may set them. Returns every variable,
- * because main.js would take a missing variable from the shell.
+ * Variables that PM2 has too keep their names, because a config file may set them. Returns every
+ * variable, because main.js would take a missing variable from the shell.
  * @param {ServeSettings} settings
  * @returns {Record<string, string>}
  */

@@ -5,9 +5,10 @@ const WAITING_MAX = 32;
 
 /**
  * Never throws. Each connection gets one answer at a time, because an unknown client can send
- * thousands of requests in one packet, and each may open a file. After the end
- * of a connection, its waiting requests get no answer, because Node.js emits 'close' only for the
- * response that has the socket.
+ * thousands of requests in one packet, and each may open a file. If more than WAITING_MAX requests
+ * wait, closes the connection. After the end of a connection, its waiting requests get no answer,
+ * because their responses would never emit 'close': Node.js emits 'close' only for the response
+ * that has the socket.
  * @param {(request: IncomingMessage, response: ServerResponse) => unknown} answer
  * @param {(error: Error, request: IncomingMessage, response: ServerResponse) => void} onFault
  *   Reports an error of `answer`, and ends the response.

@@ -1,4 +1,4 @@
-/** Largest Levenshtein distance of a similar word. A common part makes words similar, too. */
+/** Maximum Levenshtein distance of similar words. A word is also similar to a part of the word. */
 const NEAR = 2;
 
 const PART_MIN = 3;

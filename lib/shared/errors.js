@@ -46,7 +46,8 @@ export function toWire(error) {
 }
 
 /**
- * Error numbers of JSON-RPC (-32700 to -32600) become ERR_NCLUST_PROTOCOL.
+ * An error without a code in `data` becomes ERR_NCLUST_PROTOCOL, for example an error of JSON-RPC
+ * itself (-32700 to -32600).
  * @param {WireError} wire
  */
 export function fromWire(wire) {

@@ -154,7 +154,7 @@ export class Bus extends PatternEmitter {
     return this;
   }
 
-  /** @returns {Promise<void>}  After the promise resolves, the bus misses no line. */
+  /** @returns {Promise<void>}  Resolves when the log subscription (if any) is active or failed. */
   async ready() {
     await this.#logs?.ready.catch(() => {}); // #relay() reports the error.
   }
@@ -240,7 +240,8 @@ export class Bus extends PatternEmitter {
   }
 
   /**
-   * Asks the manager for an unknown app, because its log line may arrive before its first event.
+   * Asks the manager for the namespace of an unknown app, because a log line of the app may arrive
+   * before its first event.
    * @param {string} name
    */
   async #namespaceOf(name) {

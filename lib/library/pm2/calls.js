@@ -170,7 +170,8 @@ function pickUpdateOptions(o) {
 }
 
 /**
- * PM2 describes a process in two shapes: for a list and for a change. The result has all fields.
+ * PM2 describes a process in two shapes: for a list and for a change. The result has the
+ * fields of both shapes.
  * @param {SlotStatus} slot  With details.
  */
 function toWorker(slot) {

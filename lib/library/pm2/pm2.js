@@ -40,7 +40,8 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
   /** @type {Promise<Nclust> | null} */
   let connecting = null;
   /**
-   * Keeps the program alive from connect() to disconnect(), even if the manager exits.
+   * Keeps the program alive from connect() until disconnect() or killDaemon(), even if the manager
+   * exits for another reason.
    * @type {NodeJS.Timeout | undefined}
    */
   let staying;

@@ -6,7 +6,7 @@ import { nameSubject, formatSpan } from './fold.js';
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
 /** @import { ShownStatus, SlotStatus } from '../../shared/wire/protocol.js' */
 
-/** Crashes that are further apart than this are explained separately. */
+/** If two crashes are further apart than this, the answer leaves out the earlier crash. */
 const APART_MS = 10 * 60_000;
 
 /** The answer describes only the instances with the worst status. @type {ShownStatus[]} */
@@ -16,7 +16,7 @@ const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'sto
  * @param {Story} story
  * @param {{ isRunning: boolean, nowMs: number }} o
  * @returns {{ status: ShownStatus | 'gone' | 'unknown', text: string, next: string | null }}
- *   `next`: a command.
+ *   `next`: the command that the user should run next.
  */
 export function explain({ name, slots, events }, { isRunning, nowMs }) {
   const own = events.filter(({ app }) => app === name);
@@ -64,7 +64,7 @@ function onlineText(name, slots, { crashes, own, nowMs }) {
  * @param {string} name
  * @param {SlotStatus[]} slots
  * @param {{ worst: SlotStatus[], crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number }} o
- *   `worst`: the slots of the answer.
+ *   `worst`: the slots with the worst status. The answer describes only these slots.
  */
 function downText(name, slots, { worst, crashes, own, nowMs }) {
   const { status } = worst[0];
@@ -118,7 +118,7 @@ function firstStart(slots) {
 }
 
 /**
- * Returns an empty text if the instances have run since the first start of the app.
+ * Returns an empty text unless all instances come from the same rollout.
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} own
  */
@@ -187,7 +187,7 @@ function crashesOfSlots(slots, events) {
   const all = slots
     .flatMap((slot) => {
       const crashes = listCrashes(events.filter((event) => isAboutSlot(slot, event)));
-      // "nclust reset" logs no event, but sets the restart counter to zero.
+      // Leaves out crashes before "nclust reset". It logs no event, but sets slot.restarts to zero.
       return slot.status === 'online' ? crashes.slice(Math.max(0, crashes.length - slot.restarts)) : crashes;
     })
     .sort((a, b) => a.at - b.at);

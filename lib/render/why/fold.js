@@ -27,7 +27,8 @@ export function foldEvents(events) {
 
 /**
  * Leaves out events that another line shows: a start or a back-off whose outcome is known, an
- * instance that got ready as a step of a rollout, and an exit that a user requested.
+ * instance that got ready as a step of a rollout, and an exit that a user or a rollout requested,
+ * unless it needed SIGKILL.
  * @param {LoggedEvent[]} events
  */
 function withoutConsequences(events) {
@@ -123,7 +124,7 @@ function isOne(run) {
 
 /**
  * @param {LoggedEvent[]} run
- * @returns {string}  "instances 0, 1 ". Empty if no slot is known.
+ * @returns {string}  "instances 0, 1 ", or "9 instances ". Empty if no slot is known.
  */
 export function nameSubject(run) {
   const slots = [...new Set(run.flatMap(({ slot }) => slot ?? []))].sort((a, b) => a - b);

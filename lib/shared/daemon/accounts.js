@@ -13,7 +13,8 @@ export const ACCOUNT_FILES = { passwd: () => readIfThere('/etc/passwd'), group: 
 /**
  * @param {number} gid
  * @param {AccountFiles} [files]
- * @returns {number[] | null}  NaN: passwd has no such user. Null: no file contains the group.
+ * @returns {number[] | null}  User ids. NaN: passwd does not contain this member. Null: no file
+ *   contains the group.
  */
 export function listMembers(gid, { passwd, group } = ACCOUNT_FILES) {
   const users = splitLines(passwd());

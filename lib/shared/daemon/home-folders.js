@@ -1,5 +1,6 @@
 // Checks whether another user could replace the home with another folder. The manager would then
-// start the apps in the state file of this user, and write to files that links of this user name.
+// start the apps in the state file of this user, and write to any file to which a link of this user
+// points.
 import { lstatSync, readlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -39,6 +40,7 @@ const ADMIN_GID = 80;
  * Each must belong to root or to our user, and no other user may have write permission. Also
  * accepted:
  * - sticky folders
+ * - folders and links of owners who are outside of our user namespace
  * - folders of a group without other users, because Debian and Fedora give each user such a group
  * - everything, if our user has no account: a container platform has then chosen the user number
  * @param {string} home  The folder may be missing.
@@ -138,9 +140,10 @@ function statIfThere(path) {
 }
 
 /**
- * Whether the group may contain other users. On macOS, the account files do not contain users.
- * Elsewhere, root does not trust a group that is missing in the account files, because such a group
- * may belong to a directory service or to the volume of a container.
+ * Whether the group may contain users other than root and our user. On macOS, every group except
+ * ADMIN_GID may contain other users, because the account files do not contain users. Elsewhere,
+ * root does not trust a group that is missing in the account files, because such a group may belong
+ * to a directory service or to the volume of a container.
  * @param {number} gid
  * @param {Situation} situation
  */

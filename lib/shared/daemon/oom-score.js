@@ -7,8 +7,8 @@ const LOW = '-900';
 const OWN = '/proc/self/oom_score_adj';
 
 /**
- * Lets the kernel kill the keeper last when memory runs out. The keeper holds the sockets of all
- * apps. Needs root.
+ * Lets the kernel kill the keeper last when memory runs out, because the keeper holds the sockets
+ * of all apps. Without root, this has no effect.
  * @param {string} [file]
  */
 export function lowerOomScore(file = OWN) {

@@ -37,7 +37,8 @@ export function readUser({ uid, gid }, own = process.geteuid?.() ?? 0) {
  * @param {User | null} user
  * @param {string} path
  * @param {{ isFollowing?: boolean }} [o]  Default true: a link at the end is followed.
- * @returns {User | null}  The user whose rights apply. Null: the rights of root (see isTrusted).
+ * @returns {User | null}  The user whose rights apply. Null: the rights of the manager apply,
+ *   because `user` is null or the folder is trusted (see isTrusted).
  */
 export function chooseActor(user, path, o) {
   return user && reach(user, path, ({ isTrusted }) => (isTrusted ? null : user), o);
@@ -45,8 +46,8 @@ export function chooseActor(user, path, o) {
 
 /**
  * A new file belongs to the user. In a folder that the user can change, this opens only regular
- * files outside of /proc and /sys. The mode of a file there does not show all that this user may
- * do, because the kernel also checks which user opens the file.
+ * files outside of /proc and /sys. The mode of a file in /proc or /sys does not show all that this
+ * user may do, because the kernel also checks which user opens the file.
  * @param {User | null} user
  * @param {string} path
  * @param {number} flags  Add O_NONBLOCK, because open(2) waits for the other end of a named pipe.
@@ -155,8 +156,8 @@ export function listAsUser(user, folder) {
 }
 
 /**
- * Also makes missing parents. The new folder belongs to the user. In a trusted folder, the new
- * folder belongs to root, because several apps may use it.
+ * Also makes missing parents. The new folder belongs to the user, except in a trusted folder: there
+ * it belongs to root, because several apps may use it.
  * @param {User | null} user
  * @param {string} path
  * @returns {void}
