@@ -146,8 +146,8 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
 }
 
 /**
- * Keeps the process alive until a handler of the app runs, but at most for SIGNAL_WAIT_MS. Without
- * the timer the process might exit before the signal arrives, because its servers are closed.
+ * Keeps the process alive until a handler of the app runs, but at most for SIGNAL_WAIT_MS. The
+ * servers are closed, so without the timer the process might exit before the signal arrives.
  * @param {string[]} events
  * @param {() => void} onAsked
  */

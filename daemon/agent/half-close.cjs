@@ -23,7 +23,9 @@ const { nowMono } = require('./isolation.cjs');
 const THINK_MIN_MS = 1;
 const THINK_PER_PARTS = 4;
 const PAUSE_PER_PARTS = 2;
-/** A busy process may send the FIN late by up to this share of the thinking time. */
+/**
+ * If a busy process is late by more than this share of the thinking time, it does not send the FIN.
+ */
 const LATE_SHARE = 1 / 8;
 /**
  * A connection that was silent for this time is ended. Not whole seconds, because many clients send

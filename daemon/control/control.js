@@ -216,7 +216,7 @@ export class Control {
 
   /**
    * @returns {Promise<void>}  Resolves when control has connected to the next keeper. Rejects if a
-   *   keeper from the present installation does not start, but control retries.
+   *   keeper from the present installation does not start. Control then retries.
    */
   meetsNext() {
     return this.#session.waitForNext();

@@ -191,7 +191,7 @@ function createClusterRule(scope) {
       const { act, key, address, port, addressType, fd, index } = message;
       if (act === 'close' && open.includes(key)) open.splice(open.indexOf(key), 1);
       if (act !== 'queryServer') return null;
-      // The number would name a descriptor of the keeper, for example its lock.
+      // Refused, because `fd` would be a descriptor of the keeper, for example its lock.
       if (typeof fd === 'number' && fd >= 0) return 'EBADF';
       const isPlain = typeof (address ?? '') === 'string' && typeof (port ?? 0) !== 'object' && Number.isInteger(index);
       if (!isPlain || !ADDRESS_TYPES.has(addressType) || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';

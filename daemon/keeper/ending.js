@@ -46,7 +46,10 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
     process.exit(0);
   };
 
-  /** Waits for control to exit, so that no control is left when the keeper exits. */
+  /**
+   * Waits for control to exit, so that no control is left when the keeper exits. After
+   * CONTROL_EXIT_MS, kills control.
+   */
   const controlEnded = () => {
     setTimeout(() => {
       supervisor.killControl();

@@ -275,7 +275,10 @@ export class Keeper {
     this.#leaveIfEmpty();
   }
 
-  /** Control then stops every app within the kill timeout of the app, and lets the keeper leave. */
+  /**
+   * Asks control to end nclust. Control stops every app within the kill timeout of the app, and
+   * then lets the keeper leave.
+   */
   terminate() {
     this.#isTerminating = true;
     this.#emit('terminating', {});

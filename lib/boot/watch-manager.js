@@ -14,8 +14,8 @@ const ANSWER_MS = 10_000;
 const SOON_MS = 250;
 
 /**
- * A process hangs if it does not answer this number of checks in a row. One check without an answer
- * may only mean a busy machine.
+ * A process counts as hung if it does not answer this number of checks in a row. One check without
+ * an answer may only mean a busy machine.
  */
 const SILENT_LOOKS = 2;
 

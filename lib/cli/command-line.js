@@ -35,7 +35,7 @@ const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
  */
 export async function parseCommandLine(argv, io) {
   const end = argv.indexOf('--');
-  // commander would mix the words after "--" with the words before it.
+  // Splits the words here, because commander would mix the words before and after "--".
   const args = end === -1 ? [] : argv.slice(end + 1);
   const ours = end === -1 ? argv : argv.slice(0, end);
   /** @type {string[]} */

@@ -110,7 +110,10 @@ function notAllReplaced(error) {
 
 const PAUSE_MS = 5_000;
 
-/** Unanswered pings in a row, of 10 s each. In that time, the keeper can replace a hung control. */
+/**
+ * Limit for unanswered pings in a row. Each ping waits 10 s for its answer. In the time of all
+ * these pings, the keeper can replace a hung control.
+ */
 const UNANSWERED_MAX = 3;
 
 /**

@@ -250,7 +250,7 @@ test('a command stores compiled code for the next one, if Node.js can', async ()
 });
 
 describe('--env-file', () => {
-  /** Each Node.js process with the variables of the env file writes its script to a log. */
+  /** Each Node.js process with the variables of the env file logs the path of its script. */
   async function withEnvFile() {
     const home = await sandbox();
     const preload = join(home.work, 'preload.cjs');

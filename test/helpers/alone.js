@@ -28,7 +28,7 @@ export async function endsAlone(home, args, env) {
 }
 
 /**
- * The stop may take one second longer than the program needs alone.
+ * Expects that the stop takes at most one second longer than the program needs without nclust.
  * @param {Sandbox} home
  * @param {string} app
  * @param {number} aloneMs

@@ -135,7 +135,8 @@ test('an app that sends sockets without their messages is cut off, and the socke
   const before = countDescriptors(keeper.pid);
   await begin();
   await keeper.says('bad', 'is cut off');
-  // The agent reconnects through the keeper socket, so that socket takes the place of the channel.
+  // The channel is closed, but the agent connects again through the keeper socket. So the number of
+  // descriptors does not grow.
   await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) <= before);
   await isUnharmed();
 });

@@ -18,7 +18,7 @@ const ASKS_BY_LISTENING = (port) => `
   for (const host of [undefined, '0.0.0.0', '127.0.0.1', 'localhost']) answers.push(await ask(host));
   say('heard', answers.join(' '));`;
 
-/** The packages serve and tcp-port-used try to connect. */
+/** The packages `serve` and `tcp-port-used` check a port by connecting to it. */
 const ASKS_BY_CONNECTING = (port) => `
   const ask = () => new Promise((resolve) => {
     const socket = net.connect(${port}, '127.0.0.1');

@@ -73,7 +73,7 @@ function once(run) {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const failed = existsSync(report) ? failedIn(JSON.parse(readFileSync(report, 'utf8'))) : new Map();
-  // The report does not contain errors outside of tests, or a run without tests.
+  // If an error occurs outside of the tests, or if no test runs, the report shows no failed test.
   if (status !== 0 && failed.size === 0) failed.set('the run itself', stderr);
   for (const [title, error] of failed)
     failures.set(title, { runs: (failures.get(title)?.runs ?? 0) + 1, error: failures.get(title)?.error ?? error });

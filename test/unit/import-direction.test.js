@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { importsOf, sourceFiles } from '../helpers/source-tree.js';
 
-// Tests the rules of the table in docs/architecture.md. The folder of a row may import itself and
-// the named folders, with everything below them. In rows of control, names that do not begin with
-// lib/ are folders below daemon/control.
+// Tests the rules of the table in docs/architecture.md. A file may import files of its own folder,
+// and files of the folders in its row, with everything below these folders. In rows of control,
+// names that do not begin with lib/ are folders below daemon/control.
 
 const PACKAGES = {
   'lib/': [

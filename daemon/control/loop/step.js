@@ -46,7 +46,7 @@ export function step(context, seat, event) {
  * @param {Seat} seat
  * @param {Life} before
  * @param {Effect[]} effects
- * @returns {boolean}  Whether the note has to be written.
+ * @returns {boolean}  Whether the note in the keeper has to be written again.
  */
 function remember({ parts, registry }, seat, before, effects) {
   const history = getSlotHistory(registry, seat.id);

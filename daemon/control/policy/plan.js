@@ -31,9 +31,10 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  * @property {number} id
  * @property {number} generation
  * @property {Exclude<State, 'down'>} state
- * @property {boolean} hasFailed  An attempt to start it failed.
- * @property {boolean} isClosing  It is stopping, and its listening sockets close (stop, delete).
- * @property {boolean} comesBack  It is stopping only to start again (boot timeout).
+ * @property {boolean} hasFailed  An attempt to start the instance failed.
+ * @property {boolean} isClosing  The instance is stopping, and its listening sockets close (stop,
+ *   delete).
+ * @property {boolean} comesBack  The instance is stopping only to start again (boot timeout).
  */
 
 /**

@@ -46,7 +46,7 @@ export function isOnProbation(registry, { id, generation }) {
  */
 export function isAwaitingAdmission(registry, { instanceId, label, isGated }) {
   if (isGated || label.isGated) return isGated;
-  // An instance without a gate is admitted when it is up.
+  // An instance without a gate is admitted as soon as it is up, so it waits only while it starts.
   const seat = findSeatOfInstance(registry, instanceId);
   return (
     seat !== null &&

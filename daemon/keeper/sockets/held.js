@@ -262,7 +262,7 @@ export class HeldSockets {
       const { key, scope, claim } = listener;
       this.#emit('released', { key });
       this.#onReleased(scope, (one) => claimKey(scope, one) === key);
-      // Fork-mode processes have inherited a copy.
+      // Fork-mode processes may have inherited the socket, so they have to close their copy.
       for (const child of this.#children())
         if (child.scope === scope && child.mode === 'fork') child.tell({ act: 'released', claim });
     }

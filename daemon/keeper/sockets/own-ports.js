@@ -8,7 +8,8 @@
 export function createOwnPorts(listeners) {
   /**
    * By scope: the slots whose last process exited without listening. Such a process was probably a
-   * client of another instance. So the next process of the slot needs the connection.
+   * client of another instance. So the next process of the slot may connect to a port that other
+   * instances use.
    * @type {Map<string, Set<number>>}
    */
   const clients = new Map();

@@ -114,7 +114,10 @@ function withTimeLimit(pattern) {
 /** A group with at most this many repetitions counts as that many copies of the group. */
 const COPIES_MAX = 20;
 
-/** Up to this many yes-or-no choices cost a constant factor. With more, the cost is unknown. */
+/**
+ * Alternatives ("|") and optional parts are choices. Up to this number of choices multiplies the
+ * cost by a constant. With more choices, the cost counts as unknown.
+ */
 const CHOICES_MAX = 6;
 
 /**

@@ -12,7 +12,7 @@ import { openRival, timed } from '../rivals.js';
 
 const KILLS = 10;
 
-/** Compares with the boot time of the same app without a manager. */
+/** Compares the result with the boot time of the same app without a manager. */
 export async function measureKillToServing({ runs }) {
   const bare = [];
   for (let run = 0; run < runs * 4; run += 1) bare.push(await bareBoot());

@@ -40,7 +40,7 @@ function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: e
   expect(strings.every((text) => typeof text === 'string')).toBe(true);
 }
 
-/** Checks for a tree with one root, and for a node and a time for each sample. */
+/** Checks that the nodes are a tree with one root, and that each sample has a node and a time. */
 function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
   const ids = new Set(nodes.map(({ id }) => id));
   expect(ids.size).toBe(nodes.length);

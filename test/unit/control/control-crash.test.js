@@ -157,7 +157,9 @@ async function reloadUntil(scene, steps) {
   return { rig, request, seen, passed: count.passed() };
 }
 
-/** The smallest number of serving instances after any request of control. */
+/**
+ * Counts the serving instances after each request of control. `fewest` is the smallest number.
+ */
 function watchServing(rig) {
   const seen = { fewest: Infinity };
   rig.keeper.onDone = () => {

@@ -105,7 +105,8 @@ export function createShipper(
   /** @param {string} reason */
   function onDown(reason) {
     failures = isOpen && clock.nowMs() - openedAtMs >= GOOD_MS ? 1 : failures + 1;
-    // Logs only the first failure, because UDP or a command that exits at once fails each time.
+    // Logs only the first failure, because UDP, or a command that exits at once, may fail at each
+    // attempt.
     if (failures === 1) managerLog('shipping-failed', { app: name, target: shortTarget(target), reason });
     isOpen = false;
     link = null;

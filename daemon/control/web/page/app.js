@@ -115,7 +115,8 @@ function turn(phase, welcome) {
   }
   if (phase === 'live') {
     list();
-    // Begins after this call, because the connection first has to repeat its older subscriptions.
+    // The detail view asks for its history after this function, because the connection first has to
+    // repeat its older subscriptions.
     queueMicrotask(() => detail?.begin());
   }
   draw();

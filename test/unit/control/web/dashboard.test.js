@@ -133,7 +133,7 @@ test('an address in use is refused, and the old one is still served', async () =
   });
   expect(await isServed(first)).toBe(true);
   expect(await web.begin({})).toEqual(first);
-  // The same state as after a start of control while another program has the port.
+  // Control gets into the same state if it starts while another program has the port.
   settings.set('web.listen', `127.0.0.1:${port}`);
   await web.sync();
   expect(web.notices()).toEqual([
