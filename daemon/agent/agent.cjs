@@ -91,7 +91,8 @@ function obey(channel, sockets, requireOnDemand, vitals) {
     // Reports the caught signals before the drain too, because the keeper may not wait for the
     // end of the drain.
     channel.say({ act: 'draining', caught: caughtSignals(), hasWorkers: hasWorkers() });
-    // channel.letGo: when the app has closed everything, the open channel must not keep it alive.
+    // channel.letGo lets the process exit when the app has closed everything. Otherwise the open
+    // channel would keep the process alive.
     requireOnDemand('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
       // Sends the last report now, because a signal without a handler ends the process at once.
       vitals.report();

@@ -5,7 +5,8 @@
 //   ES module (20)           Node.js listens for 'exit' until the import has finished, to find an
 //                            await that never settles
 //
-// On a Node.js without these signs the first tick counts, because too early is better than never.
+// On a Node.js without these signs, the agent reports at the first tick, because an early report is
+// better than no report.
 'use strict';
 
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');
@@ -33,8 +34,8 @@ function onBooted(then) {
   subscribe(IMPORT_BEGINS, begins);
   subscribe(IMPORT_ENDED, ended);
   process.nextTick(() => {
-    // An ES main module is still loading. If the main module is CommonJS, the traced import is
-    // another module.
+    // Waits for ended(), because an ES main module is still loading. If the main module is
+    // CommonJS, the traced import is another module.
     if (process.mainModule === undefined && isImporting) return;
     const listener = process.listeners('exit').find(isOfLoader);
     if (listener) whenRemoved(listener, finish);

@@ -124,7 +124,7 @@ function whenDisconnected(then) {
       const cluster = /** @type {Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
       if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
     });
-    // The app may have made process.send read-only.
+    // Ignores an error, because the app may have made process.send read-only.
     tryTo(() => {
       process.send = sendNowhere;
     });
@@ -138,7 +138,8 @@ function whenDisconnected(then) {
 
 /**
  * Returns an object with the reference counter of the channel. While the counter is above 0, the
- * channel keeps the process alive. ref() and unref() would overrule the app.
+ * channel keeps the process alive. ref() and unref() are not used, because they would overrule the
+ * app.
  */
 function refCounter() {
   return /** @type {{ refCounted?: () => void, unrefCounted?: () => void } | undefined} */ (

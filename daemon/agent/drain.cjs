@@ -77,7 +77,7 @@ function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onD
  * @returns {() => void}  Ends the drain.
  */
 function park(sockets) {
-  // Without a listening socket the process might exit.
+  // Keeps the process alive, because without a listening socket the process might exit.
   const stay = setInterval(() => {}, 2 ** 30);
   const end = begin(sockets, { idlePauseMs: IDLE_PAUSE_MS, isForGood: false }, () => {});
   return () => {

@@ -128,7 +128,8 @@ function endExchange(talk, pausedMs) {
  * @param {Talk} talk
  */
 function onPause(socket, talk) {
-  // Not all bytes are written. Node.js calls _unrefTimer() again when it has written the rest.
+  // Returns if not all bytes are written, because Node.js calls _unrefTimer() again when it has
+  // written the rest.
   if (socket.writableLength > 0) return;
   talk.isPausing = true;
   const { atMono, last, thinkMs } = talk;
@@ -145,7 +146,8 @@ function onPause(socket, talk) {
 /** @param {PlainSocket} socket */
 function halfClose(socket) {
   if (socket.writableEnded || socket.writableLength > 0) return;
-  // If a line still arrives, writing the answer fails, and the app may have no 'error' listener.
+  // Adds an 'error' listener, because the app may have no such listener. If a line still arrives,
+  // writing the answer fails.
   socket.on('error', () => {}).end();
 }
 

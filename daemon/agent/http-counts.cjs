@@ -46,9 +46,9 @@ const CONNECTION = Symbol('nclust');
 const TIMED_MAX = 500;
 
 /**
- * Does not keep an object for every request, because the garbage collector would have to copy them.
- * If counting begins during a request, and the client pipelines a second request, the first
- * response counts as the response to the second request.
+ * Does not keep an object for every request, because the garbage collector would have to copy these
+ * objects. If counting begins during a request, and the client pipelines a second request, the
+ * first response counts as the response to the second request.
  * @param {Servers} servers
  * @param {Isolation} isolate
  */

@@ -14,7 +14,8 @@ const HOST = '127.0.0.1';
  * the process.
  * @param {boolean} isOn
  * @returns {{ url?: string, was?: string, refusal?: { code: string, message: string } }}
- *   `url`: the address after this call. `was`: the address before it. Undefined: not open.
+ *   `url`: the address after this call. `was`: the address before this call. Undefined: the
+ *   inspector is not open.
  */
 function inspect(isOn) {
   try {
@@ -38,8 +39,8 @@ function closeInspector({ anyPort }, answer) {
   const close = () => {
     if (inspector.url()) inspector.close();
   };
-  // After SIGUSR1, another thread asks the event loop to open the inspector. The event loop may
-  // open it after this request, so close it twice.
+  // Calls close() twice: after SIGUSR1, another thread asks the event loop to open the inspector,
+  // and the event loop may open the inspector after the first close().
   close();
   setImmediate(() =>
     setImmediate(() => {

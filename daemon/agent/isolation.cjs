@@ -1,5 +1,5 @@
-// Catches errors in callbacks of the agent, because such an error would end the process. It can
-// happen, for example, if the app has replaced a function that the agent uses.
+// Catches errors in callbacks of the agent, because such an error would end the process. Such an
+// error occurs, for example, if the app has replaced a function that the agent uses.
 'use strict';
 
 /**

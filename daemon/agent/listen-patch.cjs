@@ -102,8 +102,8 @@ function claimPath(claims, server, call) {
 }
 
 /**
- * Like lib/net.js. close() raises this id too, so that the result of an earlier listen() is
- * ignored.
+ * Raises the id of the listen() call, as lib/net.js does. close() raises the id too, so that
+ * Node.js and the agent ignore the result of an earlier listen().
  * @param {any} server
  * @returns {number}
  */

@@ -26,8 +26,8 @@ function startLogFallback(o) {
   const begin = () => {
     if (!isWanted) return;
     try {
-      // With tracking, Node.js would close descriptors by number, even if a number now belongs to
-      // another file.
+      // Turns off tracking, because with tracking Node.js closes descriptors by number, even if a
+      // number now belongs to another file.
       worker = new Worker(text, {
         eval: true,
         trackUnmanagedFds: false,
@@ -72,8 +72,8 @@ function main() {
     const control = net.connect(path.join(home, 'nclust.sock'));
     control.on('connect', rest);
     control.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
-      // With EACCES, this user may not enter the home. Control may be running and reading the
-      // pipes.
+      // Does not read after EACCES: this user may not enter the home, but control may be running
+      // and reading the pipes.
       if (code !== 'EACCES') read();
     });
     control.on('close', () => void setTimeout(look, LOOK_EVERY_MS));

@@ -37,8 +37,8 @@ function refuseOwnPort(channel) {
 }
 
 /**
- * Patches connect() of the handles: it runs once for each address, after the name lookup, and other
- * tools do not patch it.
+ * Patches connect() of the handles, because this function runs once for each address, after the
+ * name lookup, and other tools do not patch it.
  * @param {(address: { address: string, port: number }, then: (isOwn: boolean) => void) => void} ask
  * @returns {() => void}  Removes the patch.
  */

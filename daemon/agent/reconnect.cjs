@@ -1,4 +1,5 @@
-// After its keeper has died, the process still serves, until the next keeper replaces the process.
+// After the keeper of this process has died, the process still serves. It looks for the next
+// keeper, which then replaces the process.
 'use strict';
 
 const fs = require('node:fs');

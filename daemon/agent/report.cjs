@@ -184,7 +184,8 @@ function createSampler(servers, onFault) {
       isResting = isQuiet && elu <= REST_ELU && heldUp === 0;
       isAtWork = !isQuiet || elu > REST_ELU || heldUp >= HELD_UP_REPORTS;
       wasQuiet = isQuiet && !isBusy;
-      // One object literal, because adding a field later costs V8 another hidden class.
+      // Uses one object literal, because V8 makes another hidden class for each field that is added
+      // later.
       say({
         seq,
         atMono: round(atMono),

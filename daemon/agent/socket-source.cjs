@@ -87,7 +87,8 @@ class SocketSource {
   /**
    * @param {Claim} claim
    * @param {OnHandle} onHandle
-   * @returns {boolean}  false: the process cannot bind the address, or the keeper is gone.
+   * @returns {boolean}  false: the process has not inherited the socket, and it cannot bind the
+   *   address or its keeper is gone.
    */
   #obtainAtOnce(claim, onHandle) {
     const inherited = this.#takeInherited(claim);
@@ -120,7 +121,7 @@ class SocketSource {
     const request = this.#requests.get(seq);
     this.#requests.delete(seq);
     request?.release();
-    // The app has called close(), or the keeper of this request has died.
+    // Closes the handle if the app has called close(), or if the keeper of this request has died.
     if (!request || request.use.server._listeningId !== request.listeningId) return handle?.close();
     if (isStandIn) request.onHandle(openStandIn(request.use.claim), true);
     else if (handle) request.onHandle(handle);

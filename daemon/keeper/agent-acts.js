@@ -52,7 +52,8 @@ const json = (maxChars) => (value) => {
   try {
     return typeof value === 'object' && value !== null && JSON.stringify(value).length <= maxChars;
   } catch {
-    return false; // JSON.parse() accepts deeper values than JSON.stringify() does.
+    // JSON.stringify() throws if a value is too deep, and JSON.parse() accepts deeper values.
+    return false;
   }
 };
 
@@ -81,7 +82,8 @@ const SELDOM = 100;
 const BY_SOCKET = 2_000;
 const BY_CONNECTION = Infinity;
 /**
- * Limit for one process, because control logs each fault. Only three parts of an agent can fail.
+ * Limit for the faults that one process reports, because control logs each fault. An agent has only
+ * three parts that can fail.
  */
 const FAULTS_EVER = 20;
 
@@ -183,7 +185,8 @@ function unfitField(act, message, handle) {
 export function refuseAct(act, { seq }, fault) {
   if (act === 'listen' && whole(seq)) return { act: 'refused', seq, code: 'EINVAL', message: fault };
   if (act === 'reached' && whole(seq)) return { act: 'reached', seq, isOwn: false };
-  // With "placed" the sender closes its copy, so the client sees the end of its connection.
+  // Answers "placed": the sender then closes its copy, and the client sees the end of its
+  // connection.
   return act === 'overflow' && whole(seq) ? { act: 'placed', seq } : null;
 }
 

@@ -94,7 +94,7 @@ export class Agents {
    */
   #perform(child, act, message, handle) {
     try {
-      // unfitField() has refused a message that needs a handle and has none.
+      // If the act needs a handle, the handle exists: otherwise unfitField() refused the message.
       this.#acts[act](child, message, /** @type {Handle} */ (handle));
     } catch (error) {
       this.#onDropped(child, `"${act}" failed: ${/** @type {Error} */ (error).stack}`);

@@ -14,7 +14,8 @@ const FLIGHT_MAX_CHARS = 1024 * 1024;
 const KEPT_MAX_CHARS = 32 * 1024;
 
 /**
- * For each name, the keeper keeps the newest part.
+ * For each message type that the keeper keeps: a function that splits the data into named parts.
+ * The keeper keeps the newest part of each name.
  * @type {Record<string, (data: any) => [name: unknown, part: unknown][]>}
  */
 const KEPT = {
@@ -29,7 +30,7 @@ const KEPT = {
  * @property {number} endsMono  The end of the counted second.
  * @property {number} messages
  * @property {number} chars
- * @property {number} dropped  Not yet reported to control.
+ * @property {number} dropped  Dropped messages that control does not know of yet.
  * @property {NodeJS.Timeout | null} timer
  * @property {Map<string, Kept>} kept
  * @property {number} keptChars
@@ -148,7 +149,7 @@ function stringify(message) {
   try {
     return JSON.stringify(message) ?? null;
   } catch {
-    // JSON.parse() accepts deeper values than JSON.stringify() does.
+    // JSON.stringify() throws if a value is too deep, and JSON.parse() accepts deeper values.
     return null;
   }
 }

@@ -42,7 +42,8 @@ export class Balancer {
   /** @type {Waiting[]} */
   #queue = [];
   /**
-   * The keeper has a copy of the connection until the worker accepts it.
+   * By seq: the connections that the keeper has offered to a worker. The keeper holds its copy of a
+   * connection until the worker accepts the connection.
    * @type {Map<number, Waiting & { worker: Child }>}
    */
   #offers = new Map();

@@ -96,7 +96,7 @@ export function filterChannel(started, scope, onDropped) {
     onDropped(why);
     coming?.close();
     coming = null;
-    // If this flag is set, disconnect() waits for the end of a message.
+    // Clears the flag, because with it disconnect() would wait for the end of a message.
     channel.buffering = false;
     if (started.connected) started.disconnect();
   }
@@ -122,7 +122,7 @@ export function filterChannel(started, scope, onDropped) {
   function forgetLine() {
     channel[buffered ?? ''] = '';
     channel.buffering = false;
-    // The decoder may hold the first bytes of a character.
+    // Empties the decoder, because it may hold the first bytes of a character of the dropped line.
     internalOf(channel, 'kStringDecoder')?.end();
   }
 
@@ -157,7 +157,7 @@ export function filterChannel(started, scope, onDropped) {
     if (isTooMany) return close('a socket without a message');
     if (!isSkipping && isTooLong()) {
       if (coming) {
-        // Without an acknowledgement the app would send nothing more.
+        // Closes and acknowledges the handle, because otherwise the app would send nothing more.
         coming.close();
         coming = null;
         started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
@@ -191,15 +191,16 @@ function createClusterRule(scope) {
       const { act, key, address, port, addressType, fd, index } = message;
       if (act === 'close' && open.includes(key)) open.splice(open.indexOf(key), 1);
       if (act !== 'queryServer') return null;
-      // Refused, because `fd` would be a descriptor of the keeper, for example its lock.
+      // Refuses a descriptor number, because `fd` would be a descriptor of the keeper, for example
+      // the lock of the keeper.
       if (typeof fd === 'number' && fd >= 0) return 'EBADF';
       const isPlain = typeof (address ?? '') === 'string' && typeof (port ?? 0) !== 'object' && Number.isInteger(index);
       if (!isPlain || !ADDRESS_TYPES.has(addressType) || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
-      // Refused, because the keeper would bind the path with the rights of the keeper.
+      // Refuses a path, because the keeper would bind the path with the rights of the keeper.
       if (addressType === -1) return 'EACCES';
       if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
-      // Workers with the same address and fd share a socket. With the scope as fd, apps do not
-      // share sockets.
+      // Sets the scope as fd, because node:cluster shares a socket between all workers with the
+      // same address and fd. So two apps never share a socket.
       message.fd = scope;
       return null;
     },

@@ -190,7 +190,8 @@ export class Child {
    * @returns {boolean}  false when the agent cannot be reached, or cannot get the handle.
    */
   tell(message, handle, onSent = () => {}) {
-    if (this.#line) return handle === undefined && this.#line.send(message); // Only an IPC channel carries handles.
+    // Does not send a handle over the keeper socket, because only an IPC channel carries handles.
+    if (this.#line) return handle === undefined && this.#line.send(message);
     if (!this.#process?.connected) return false;
     // Without a callback Node.js would throw the error of a failed write. The keeper ignores this
     // error, because the exit of the process follows.
@@ -214,10 +215,10 @@ export class Child {
   }
 
   /**
-   * The agent answers from its event loop.
+   * Sends a question to the agent. An app with a blocked event loop answers only after the block.
    * @param {{ act: string, [key: string]: unknown }} message
    * @param {(answer: Record<string, any>) => void} onAnswer
-   * @returns {boolean}
+   * @returns {boolean}  false: the agent cannot be reached.
    */
   ask(message, onAnswer) {
     lastSeq += 1;

@@ -48,8 +48,8 @@ const TRIES = 3;
  * @param {string} o.root
  * @param {(peer: Peer) => void} o.onStarted
  * @param {() => void} o.onEnded
- * @param {(root: string) => void} o.onMoved  Called when control will start from another root. This
- *   installation has the same agent as the running keeper.
+ * @param {(root: string) => void} o.onMoved  Called with the new root when control will start
+ *   from another installation. The new installation has the same agent as the running keeper.
  * @param {() => void} o.ping
  * @param {Log} o.log
  */

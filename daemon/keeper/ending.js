@@ -34,7 +34,8 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
     if (isLeaving) return;
     isLeaving = true;
     supervisor.stop();
-    await new Promise((resolve) => setImmediate(resolve)); // First answers the request.
+    // Waits for a moment, so that control gets the answer to its request.
+    await new Promise((resolve) => setImmediate(resolve));
     await controlEnded();
     try {
       pipes.removeAll();
@@ -94,7 +95,8 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
         .on('SIGTERM', terminate)
         .on('SIGINT', terminate)
         .on('SIGHUP', () => {})
-        .on('SIGUSR2', () => {}); // A signal for control, which then opens the log files again.
+        // Ignores SIGUSR2: it is for control, which then opens the log files again.
+        .on('SIGUSR2', () => {});
     },
   };
 }

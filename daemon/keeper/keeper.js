@@ -113,7 +113,8 @@ export class Keeper {
   }
 
   async snapshot() {
-    // A control that died may have requested these spawns. The next control needs their pids.
+    // Waits for unfinished spawns, because an earlier control may have requested them, and this
+    // control needs the pids of the new processes.
     await Promise.allSettled(this.#inFlight.values());
     // Sends copies of the sockets. If this keeper is killed, control gives them to the next keeper.
     setImmediate(() => this.#sockets.all().forEach((one) => this.#sockets.announce(one)));
@@ -206,7 +207,7 @@ export class Keeper {
     try {
       this.#agents.onExit(child);
     } catch (error) {
-      // sweep() has to run in any case.
+      // Only logs the error, because sweep() has to run in any case.
       this.#log('exit-failed', { instanceId: child.instanceId, ...describeError(error) });
     }
     sweep(child, this.#tools).then(

@@ -34,8 +34,8 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 export async function claimHome(run) {
   mkdirSync(run, { recursive: true, mode: 0o700 });
   const server = createServer();
-  // The pid is not unique, because in a container the pid repeats at each boot. The file of a
-  // process that was killed here may still exist.
+  // Adds the time, because in a container the pid repeats at each boot, and the socket of a process
+  // that was killed at this point may still exist.
   const own = join(run, `c.${process.pid}.${Date.now().toString(36).slice(-4)}`);
   await listenPrivately(server, own);
   for (;;) {

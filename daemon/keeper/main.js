@@ -36,7 +36,7 @@ async function main() {
   const env = takeEnvironment();
   process.title = `nclust keeper (${home})`;
   const fault = findHomeFault(home);
-  // Reports the fault before logTo(), so on stderr: the log may be a link to another file.
+  // Reports the fault on stderr, before logTo(), because the log may be a link to another file.
   if (fault) failed(Object.assign(new Error(fault.message), { code: 'ERR_NCLUST_HOME_EXPOSED', hint: fault.hint }));
   logTo(join(home, 'nclust.log'));
   process.on('uncaughtException', (error) => log('uncaught', describeError(error)));
@@ -97,7 +97,8 @@ function keep({ env, isInherited, claim, run, digest }) {
     onFatal: (data) => {
       keeperSocket.onControlFatal(data?.message ?? null);
       answerLauncher({ error: data });
-      // Control never became ready, so no command can reach it. The launcher has the error.
+      // Leaves if control never became ready, because no command can reach such a control. The
+      // launcher has the error.
       if (!isInherited && !supervisor.wasReady) keeper.leave(() => void ending.leave());
     },
   });
@@ -145,7 +146,10 @@ function takeEnvironment() {
   return env;
 }
 
-/** A keeper that was started by hand has no launcher. Then descriptor 3 belongs to Node.js. */
+/**
+ * True from the start if the keeper was started by hand and has no launcher. Then descriptor 3
+ * belongs to Node.js.
+ */
 let hasAnswered = !isPipe(LAUNCHER_FD);
 
 /** @param {number} fd */

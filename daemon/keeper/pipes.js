@@ -150,7 +150,7 @@ function removePipe(path) {
  */
 function makeFifos(paths, home) {
   return new Promise((resolve, reject) => {
-    // Node.js has no mkfifo(3).
+    // Runs mkfifo(1), because Node.js has no mkfifo(3).
     const child = spawn('mkfifo', ['-m', '600', ...paths], {
       env: { PATH: process.env.PATH, NCLUST_HOME: home },
       stdio: ['ignore', 'ignore', 'pipe'],

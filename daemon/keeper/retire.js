@@ -213,7 +213,8 @@ function signalMain({ instanceId, pid }, signal, { log }) {
  */
 function signalRelatives(retirement, signal) {
   retirement.hasSignalledRelatives = true;
-  // Shells make their background jobs ignore SIGINT.
+  // Sends SIGTERM to a process that ignores SIGINT, because shells make their background jobs
+  // ignore SIGINT.
   for (const { pid } of retirement.relatives)
     signalProcess(pid, signal === 'SIGINT' && hasSignal(pid, 'SigIgn', signal) ? 'SIGTERM' : signal);
 }

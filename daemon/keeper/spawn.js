@@ -127,7 +127,8 @@ function preload(execArgv, { NODE_OPTIONS = '' }) {
 }
 
 /**
- * The system reports a missing working directory as ENOENT of the program.
+ * Returns an error that names the working directory if that is the cause, because the system
+ * reports a missing working directory as ENOENT of the program.
  * @param {NodeJS.ErrnoException} error
  * @param {string} cwd
  */

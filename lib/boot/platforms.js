@@ -30,11 +30,12 @@ const SUPPORTED = ['systemd', 'launchd', 'openrc', 'rcd', 'rcd-openbsd'];
 const MORE_PATH = ':/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin';
 
 /**
- * @param {string | undefined} word  As typed. Undefined: detect it.
+ * @param {string | undefined} word  The platform, as typed. Undefined: detect the platform.
  * @param {object} o
  * @param {string | undefined} o.path
  * @param {string} o.instead  A command that restores the apps if there is no service.
- * @returns {Platform}
+ * @returns {Platform}  Throws ERR_NCLUST_USAGE if the platform is unknown, and
+ *   ERR_NCLUST_STARTUP if nclust has no service for the platform.
  */
 export function choosePlatform(word, { path, instead }) {
   const row = word === undefined ? detected(path) : PLATFORMS.find(({ names }) => names.includes(word.toLowerCase()));

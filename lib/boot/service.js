@@ -21,7 +21,7 @@ import { planService, USER_UNITS } from './service-plan.js';
 
 const MAIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
-/** Added to the longest kill timeout of an app, in seconds. */
+/** Time that a stop may take in addition to the longest kill timeout of an app, in seconds. */
 const STOP_SLACK_S = 30;
 const STOP_MIN_S = 90;
 
@@ -115,7 +115,7 @@ export function sudoLine(command, { platform, whose, node, main }, { serviceName
     ...(serviceName === undefined ? [] : ['--service-name', serviceName]),
     ...(waitIp ? ['--wait-ip'] : []),
   ];
-  // PATH may contain spaces, as in WSL.
+  // Quotes "$PATH", because PATH may contain spaces, as in WSL.
   return `sudo env PATH="$PATH":${shellQuote(dirname(node))} ${[node, main, ...words].map(shellQuote).join(' ')}`;
 }
 

@@ -7,7 +7,7 @@ import { askControl, visitKeeper } from './probe-manager.js';
 /** Interval of checks if systemd does not set one, in ms. */
 const EVERY_MS = 30_000;
 
-/** Time limit for an answer, in ms. Both processes answer from memory. */
+/** Time limit for an answer, in ms. Keeper and control answer from memory. */
 const ANSWER_MS = 10_000;
 
 /** Interval while apps start, and after a check without an answer, in ms. */
@@ -86,8 +86,8 @@ async function look({ run, sock }, withinMs, signal) {
 }
 
 /**
- * Returns the process that does not answer while the other one does, or ''. If neither process
- * answers, only the machine is busy.
+ * Returns 'keeper' or 'control' if only this process does not answer, otherwise ''. If neither
+ * keeper nor control answers, only the machine is busy.
  * @param {Look} found
  */
 function silentHalf({ isKeeperThere, slots }) {

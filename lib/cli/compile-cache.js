@@ -3,7 +3,7 @@ import module from 'node:module';
 import { isAbsolute, join } from 'node:path';
 
 /**
- * Since Node.js 22.8, the compiled code is stored for the next command.
+ * Makes Node.js 22.8 or later store the compiled code, so that the next command starts faster.
  * @param {Record<string, string | undefined>} env
  */
 export function keepCompiled(env) {

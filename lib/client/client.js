@@ -255,7 +255,8 @@ export class Client {
       if (!signal.aborted) this.#requests.failAll(error);
     } finally {
       this.#reaching = null;
-      // The attempt may have stopped because no request waited. A new request may have come since.
+      // Tries again if requests wait: the attempt may have stopped because no request waited, and a
+      // new request may have come since.
       if (this.#state === 'broken' && this.#requests.size > 0) void this.#reconnect();
     }
   }

@@ -27,7 +27,8 @@ const PAUSE_MS = 20;
  *       | no
  *     a keeper behind the highest socket? --yes--> wait for "control-ready", try again
  *       | no
- *     spawn one: "ok" -> try again, "held" (other was quicker) -> try again, "error" -> throw
+ *     start a keeper: "ok" -> try again, "held" (another keeper was quicker) -> try again,
+ *                     "error" -> throw
  * @param {string} home  Absolute. Created if missing.
  * @param {AbortSignal} [callerSignal]
  * @returns {Promise<Socket>}  The caller closes the socket.

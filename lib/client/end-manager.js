@@ -19,7 +19,8 @@ const END_DEADLINE_MS = 10_000;
  * @param {Record<string, any>} options
  */
 export async function kill(context, _targets, { json }) {
-  // Apps may have outlived a manager that died; only a manager finds and ends them.
+  // Starts a manager if apps are saved: the apps may have outlived a manager that died, and only a
+  // manager finds and ends them.
   const client =
     (await context.runningManager()) ?? (countSavedApps(context.home) > 0 ? await startAndLeave(context) : null);
   if (client) await killAndWait(client, context.home);
@@ -89,7 +90,8 @@ const MAX_TRIES = 3;
  */
 export async function endManager(home, signal) {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-    // Apps may have outlived a manager that died; only a manager finds and ends them.
+    // Starts a manager if apps are saved: the apps may have outlived a manager that died, and only
+    // a manager finds and ends them.
     const client =
       (await unlessLost(open(home, signal))) ?? (countSavedApps(home) > 0 ? await launchAndOpen(home, signal) : null);
     if (!client) return { wasRunning: tried > 0 };

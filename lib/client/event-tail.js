@@ -20,7 +20,7 @@ const READ_BYTES = 64 * 1024;
  *   First the existing entries. `isGap`: entries were deleted before this function could read them.
  */
 export async function* tailEvents(path, { signal, notice = noticeChanges }) {
-  /** Watches before the first read, so that it misses no change in between. */
+  /** Starts the watch before the first read, so that no change is missed. */
   const nudge = createNudge(signal);
   const unnotice = notice(dirname(path), basename(path), nudge.wake);
   const reader = createReader(path);
@@ -75,7 +75,8 @@ function noticeChanges(folder, name, onChange) {
       end = fallBack();
     });
   } catch {
-    end = fallBack(); // The system has no free watches, or the file system supports none.
+    // Polls, because the system has no free watches, or the file system does not support watches.
+    end = fallBack();
   }
   return () => end();
 }

@@ -25,6 +25,7 @@ export async function findKeeper(run, signal) {
  * @param {AbortSignal} signal
  * @param {(reason: string) => void} onFailure  Called if control fails. The keeper retries.
  * @returns {Promise<'ready' | 'gone'>}  gone: the connection ended first, or a line was too long.
+ *   Rejects if the signal aborts.
  */
 export function waitForControl(socket, signal, onFailure) {
   return new Promise((resolve, reject) => {

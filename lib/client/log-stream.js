@@ -23,7 +23,7 @@ const PATIENCE_MS = 1_000;
 /** If this many controls in a row die before a line comes, the request probably kills them. */
 const MAX_FRUITLESS = 5;
 
-/** A connection has only one reader, so one name is enough. */
+/** The name of every log subscription. One name is enough, because a connection has one reader. */
 const SUBSCRIPTION = 'logs';
 
 /**
@@ -76,7 +76,7 @@ export async function* streamLogs(
       const { entries = [] } = said;
       lines += entries.length;
       if (entries.length > 0) yield { entries };
-      // A notification contains only the part of the cursor that has changed.
+      // Merges the cursors, because a notification contains only the part that has changed.
       if (said.cursor) cursor = Object.assign(cursor ?? {}, said.cursor);
       if (method !== undefined) continue;
       if (!isCaughtUp) onCaughtUp(lines);

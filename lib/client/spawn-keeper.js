@@ -59,7 +59,8 @@ export function readTail(file) {
       closeSync(fd);
     }
   } catch {
-    return []; // The lines only add details to another error message.
+    // Ignores the error, because the lines only add details to another error message.
+    return [];
   }
 }
 

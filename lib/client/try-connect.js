@@ -11,7 +11,8 @@ const NOT_LISTENING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR'
  * @param {string} path
  * @param {AbortSignal} signal
  * @returns {Promise<Socket | 'busy' | null>}  busy: there is a listener, and its queue is full. The
- *   caller destroys the socket.
+ *   caller destroys the socket. Rejects if the signal aborts, and with
+ *   ERR_NCLUST_DAEMON_UNREACHABLE after any other error.
  */
 export function tryConnect(path, signal) {
   return new Promise((resolve, reject) => {

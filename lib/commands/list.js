@@ -22,7 +22,7 @@ export async function list(context, _words, options) {
     printNotRunning(context);
     return { slots: [] };
   }
-  // The table needs only a brief status, and the whole status of many apps is megabytes.
+  // Requests a brief status for the table, because the whole status of many apps is megabytes.
   const { slots, notices } = await client.request('list', { brief: !options.json && !options.miniList });
   for (const notice of notices) context.talk(notice);
   return { slots };

@@ -127,7 +127,7 @@ async function take(context, client, worker, what) {
     return 'debugger';
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
-    // The event loop may not be blocked any more.
+    // Asks the worker again, because its event loop may be free by now.
     context.talk(
       'No debugger could attach. nclust asks the worker once more, and it takes the profile itself if it answers.',
     );

@@ -9,15 +9,16 @@ import { selectWorker } from './profile.js';
 /**
  * @typedef {object} Stack
  * @property {{ id: number, name: string, slot: number, pid: number }} slot
- * @property {boolean} isHeldUp  Its event loop is blocked.
+ * @property {boolean} isHeldUp  The event loop of the process is blocked.
  * @property {boolean} wasHeldUp  The loop was blocked, but the process answered a second request.
  *   The other values are from this answer.
- * @property {number | null} busy  0 to 1. Null if its loop is blocked.
+ * @property {number | null} busy  The busy share of the event loop, 0 to 1. Null if the loop is
+ *   blocked.
  * @property {number} durationMs  0: `frames` shows one moment.
  * @property {Frame[]} frames  The innermost frame first. If the loop is blocked, the call stack of
  *   one moment. Otherwise the most frequent call stack.
  * @property {Record<string, number>} resources  The number of handles and requests that keep the
- *   process alive, by Node's name. Empty if its loop is blocked.
+ *   process alive, by Node's name. Empty if the loop is blocked.
  */
 
 const LOOK_MS = 200;

@@ -239,7 +239,8 @@ function scaleApp({ parts }, desired, name, instances) {
 }
 
 /**
- * Empty until control has connected to a keeper. Before that, control cannot know which apps serve.
+ * Returns an empty list until control has connected to a keeper, because control cannot know
+ * before that which apps serve.
  * @param {ApiContext} context
  * @param {string[]} targets
  */

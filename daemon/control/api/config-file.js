@@ -91,7 +91,8 @@ function planOf({ control, parts }, desired, applied) {
 function readStanding({ registry, keeper }, app) {
   const slots = new Map(app.slots.map((slot) => [slot.id, slot]));
   return {
-    // Until control has connected to a keeper, it cannot know which instances are serving.
+    // Until control has connected to a keeper, it cannot know which instances are serving. So an
+    // app with a slot that is wanted up counts as serving.
     isServing: keeper === null ? app.slots.some(({ want }) => want === 'up') : isServing(registry, app),
     hasFailed: (id) => registry.seats.get(seatKey(id, slots.get(id)?.generation ?? 0))?.life.state === 'failed',
   };

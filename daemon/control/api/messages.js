@@ -146,7 +146,8 @@ async function isDeaf(isHeard) {
     await isHeard;
     return false;
   } catch (error) {
-    // After a KeeperLost, control subscribes again when it connects to the next keeper.
+    // Returns false for a KeeperLost, because control subscribes again when it connects to the next
+    // keeper.
     return error instanceof KeeperRefusal;
   }
 }

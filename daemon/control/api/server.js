@@ -46,7 +46,8 @@ export class ApiServer {
       this.#server.once('listening', () => resolve(undefined)).once('error', reject);
     });
     try {
-      this.#server.listen(own); // listen() binds before it returns.
+      // The umask can be restored after this call, because listen() binds before it returns.
+      this.#server.listen(own);
     } finally {
       process.umask(mask);
     }
@@ -66,7 +67,7 @@ export class ApiServer {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     await Promise.all([...this.#clients.values()].map((client) => client.close()));
     await closed;
-    // A successor may have put its own socket there.
+    // Does not remove the socket if a successor has put its own socket there.
     if (this.#bound && statSync(this.#bound.sock, { throwIfNoEntry: false })?.ino === this.#bound.inode)
       rmSync(this.#bound.sock, { force: true });
   }

@@ -105,8 +105,8 @@ function heldSocket({ desired, instances }, { app, scope, address, port, users }
 }
 
 /**
- * These notices stay until the next reload or restart, because perhaps no user was looking when the
- * rollback happened.
+ * Returns a notice for each rollback. A notice stays until the next reload or restart, because
+ * perhaps no user was looking when the rollback happened.
  * @param {Registry} registry
  */
 function rollbacks({ desired }) {
@@ -114,7 +114,8 @@ function rollbacks({ desired }) {
 }
 
 /**
- * This notice stays until the next update, because perhaps no user saw the refusal.
+ * Returns a notice if the keeper refused an installation. The notice stays until the next update,
+ * because perhaps no user saw the refusal.
  * @param {ApiContext['control']} control
  */
 function refusals({ keeper }) {

@@ -22,7 +22,7 @@ const UPDATE = { ...CHANGE_PARAMS, root: text, node: text, nodeVersion: text };
 
 /** @typedef {{ root: string, node: string, nodeVersion: string, token: string }} Wanted */
 
-/** @typedef {'none' | 'control' | 'keeper'} Stale  `keeper`: both. */
+/** @typedef {'none' | 'control' | 'keeper'} Stale  `keeper`: the keeper and control. */
 
 /** @type {WeakMap<ApiContext['control'], { wanted: Wanted, done: Promise<void> }>} */
 const underWay = new WeakMap();
@@ -41,7 +41,7 @@ export const updateMethods = {
    */
   async update(context, params, client) {
     const wanted = readParams(UPDATE, params);
-    // Until control has connected to a keeper, it does not know which instances are up.
+    // Waits for a keeper, because without a keeper control does not know which instances are up.
     if (!context.control.keeper) await nextKeeper(context);
     refuseWhatWasTakenBack(context, wanted);
     refuseBesideAnother(context, wanted);

@@ -114,7 +114,7 @@ export function createAppMessageSubscription(ask) {
   /** @param {boolean} isOn */
   const say = (isOn) => {
     answer = ask(isOn);
-    answer.catch(() => {}); // Only callers of begin() wait for the answer.
+    answer.catch(() => {}); // Ignores the error here, because callers of begin() handle it.
   };
 
   return {

@@ -24,7 +24,8 @@ export async function trigger({ control, clock, targets, action, params, token, 
   const reached = reach(control.registry, targets);
   const { metadata } = await askAbout({ control, clock, verb: 'app-metadata', params: {} });
   const appMessages = control.appMessages.begin();
-  // If the subscription fails, the request before or after the subscription fails too.
+  // Ignores an error of the subscription, because in this case the request before or after the
+  // subscription fails too.
   appMessages.isHeard.catch(() => {});
   try {
     return await Promise.all(reached.map((one) => call(one, metadata[one.instance?.instanceId ?? ''] ?? [])));

@@ -108,7 +108,8 @@ function stepFor(app, spec, standing) {
     slot.want === 'down' && (!spec.autostart || (slot.isDone === true && !isChanged && !isAskedAgain(app.spec, spec)));
   const awake = app.slots.filter((slot) => !isResting(slot));
   const down = awake.filter((slot) => slot.want === 'down' || hasFailed(slot.id));
-  // After a halted reload, some slots may run with an older spec.
+  // Compares each slot with its own spec, because after a halted reload some slots may run with an
+  // older spec.
   const own = new Map(
     app.slots.filter((slot) => slot.want === 'up').map((slot) => [slot, diffOf(getSpec(app, slot.generation))]),
   );
@@ -152,7 +153,7 @@ function stepFor(app, spec, standing) {
 function chooseAction({ awake, down, stale }, { isReplaced, isOld, isServing }) {
   if (isReplaced) return { how: 'replace', slots: awake };
   if (isOld && isServing) return { how: 'reload', slots: [...new Set([...stale, ...down])] };
-  // Without a serving instance, a guarded reload has nothing to protect.
+  // Does not reload, because without a serving instance a guarded reload has nothing to protect.
   if (isOld) return { how: 'renew', slots: awake };
   return down.length > 0 ? { how: 'renew', slots: down } : { how: 'keep', slots: [] };
 }

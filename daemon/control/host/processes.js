@@ -31,7 +31,8 @@ const buffer = Buffer.allocUnsafe(2_048);
 export function readProcRow(pid) {
   const text = readLine(`/proc/${pid}/stat`);
   if (text === null) return null;
-  // The name in parentheses may contain spaces and parentheses: proc(5).
+  // Looks for the last parenthesis, because the name in parentheses may itself contain spaces and
+  // parentheses: proc(5).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ', 22);
   return {
     pid: Number(pid),
@@ -127,8 +128,9 @@ export function createTreeReader() {
 }
 
 /**
- * Counts shared pages once, so forked processes need less than the sum of their RSS. This is slow,
- * because the kernel walks through all mappings of these processes.
+ * Returns the memory of the processes. Counts shared pages once, so for forked processes the result
+ * is less than the sum of their RSS. This is slow, because the kernel walks through all mappings of
+ * the processes.
  * @param {number[]} pids
  * @returns {number | null}  Null if the memory of one of the processes is not known.
  */
@@ -180,7 +182,7 @@ export function createProcTreeReader({
   function scan(roots) {
     const beganMono = nowMono();
     const table = readTable();
-    // If the start time differs, the pid belongs to another process now.
+    // Skips a pid with another start time, because the pid now belongs to another process.
     const known = table.flatMap(({ pid, start }) => (families.get(pid)?.get(pid) === start ? pid : []));
     const trees = findTrees(table, [...new Set([...known, ...roots])], families);
     nextScanMono = nowMono() + (nowMono() - beganMono) / SCAN_SHARE;

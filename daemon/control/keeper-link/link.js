@@ -147,7 +147,8 @@ export function createKeeperLink(port, { onEvent, onLost }) {
 
   port.on('message', onMessage);
   port.on('disconnect', onDisconnect);
-  // The keeper exited before this link existed, so 'disconnect' will not come.
+  // If the keeper exited before this link existed, calls onDisconnect(), because Node.js will not
+  // emit 'disconnect'.
   if (port.connected === false) queueMicrotask(onDisconnect);
   return {
     request(verb, params, handle) {

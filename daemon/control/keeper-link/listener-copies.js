@@ -32,7 +32,8 @@ export function createListenerCopies() {
       const given = [...kept.values()].map(({ data, handle }, at) =>
         send(port, { v: 1, id: -1 - at, verb: 'inherit', params: data }, handle),
       );
-      // When the channel closes, Node.js silently drops handles that wait for an acknowledgement.
+      // Also waits for 'disconnect', because Node.js silently drops handles that wait for an
+      // acknowledgement when the channel closes.
       const gone = new Promise((resolve) => void port.on('disconnect', () => resolve(undefined)));
       if (port.connected !== false) await Promise.race([Promise.all(given), gone]);
     },

@@ -131,7 +131,8 @@ function noteWritten(source, heldBytes, chunkBytes, at) {
   }
   const { path, startedAtMs } = at;
   const end = at.offset + chunkBytes;
-  // If another source has written in between, or the file was rotated, the line is in two pieces.
+  // If another source has written after the last chunk of this source, or the file was rotated, the
+  // line is in two pieces.
   const isOnePiece = heldBytes <= chunkBytes || isSamePosition(writtenTo, at);
   source.writtenTo = { path, startedAtMs, offset: end };
   if (heldBytes === 0) source.lineFrom = null;

@@ -69,8 +69,8 @@ export function createPipeOpener(clock) {
         onread: { buffer, callback: hand },
       }),
     );
-    // Counts as closed from destroy() on, because at 'close' the descriptor may already belong to a
-    // client.
+    // The reader counts as closed from destroy() on, because at 'close' the descriptor may already
+    // belong to a client.
     const isOpen = () => !socket.destroyed;
     // Keeper and app are gone, so there is nothing more to read.
     socket.on('error', () => socket.destroy());

@@ -43,7 +43,8 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
   const { logFile: combined, rateLimitBytes } = place;
   const isCombinedOnly = hasOnlyCombined(place);
   const format = createLineFormat({ ...place, stream: name, nowMs });
-  // Lines of two streams in one file must not mix. Formatted lines are always whole.
+  // Holds back incomplete lines for the combined file, because lines of the two streams must not
+  // mix. Formatted lines are always whole.
   const whole = combined === '' || format ? null : createPlainFormat();
   const limit = rateLimitBytes === 0 ? null : createRateLimit(rateLimitBytes, () => performance.now());
   const refused = before?.refused() ?? (limit && createLosses(nowMs, (reason) => onLost(place.name, reason, place.id)));
@@ -65,7 +66,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
     return lines.length === 0 || isCombinedOnly ? null : files.append(path, lines, follow);
   }
 
-  /** @param {Buffer} lines  Whole ones. */
+  /** @param {Buffer} lines  Whole lines. */
   function combine(lines) {
     return combined === '' || lines.length === 0
       ? null
@@ -125,9 +126,9 @@ function together(...all) {
 const NEWLINE = 0x0a;
 
 /**
- * @typedef {object} RateLimit  Passes whole lines on, up to a number of bytes per second, and
- *   cuts a line that is longer. Lines above the limit are lost, because some users prefer lost
- *   lines to a full disk.
+ * @typedef {object} RateLimit  Passes whole lines on, up to a number of bytes per second. Cuts a
+ *   line if its beginning has passed and the rest is too long. Lines above the limit are lost,
+ *   because some users prefer lost lines to a full disk.
  * @property {(chunk: Buffer) => { passed: Buffer, refused: Buffer }} admit
  */
 

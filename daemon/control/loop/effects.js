@@ -267,7 +267,8 @@ function withSecrets(context, { app, seat, spec, instance }, start) {
   const { link } = context;
   const { instanceId } = instance;
   instance.isAwaitingSecrets = true;
-  // The instance may have been stopped, or the keeper died and control asked for the process again.
+  // False if the instance was stopped, or if the keeper has died and control has asked for the
+  // process again.
   const isAwaited = () => context.link === link && context.registry.instances.get(instanceId) === instance;
   secrets.need(app, seat.generation, spec).then(
     (values) => {

@@ -41,7 +41,7 @@ function booted(context, instance, { atMs }) {
 }
 
 /**
- * A part of the agent has stopped, because the app replaced something that this part uses.
+ * Logs that a part of the agent has stopped: the app has replaced something that this part uses.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {{ part: string, message: string }} data
@@ -122,7 +122,8 @@ export function markSpawned(context, instance, { pid, startedAtMs, bootedAtMs = 
 }
 
 /**
- * The process never existed, so there is nothing to forget in the keeper.
+ * Records a refused start as a death. Sends no `forget` to the keeper, because the process never
+ * existed.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {string} message
@@ -227,7 +228,8 @@ function wasServing({ wasUp, isReady, addresses }) {
 }
 
 /**
- * The last process of the tree has exited, so nothing can write to the pipes any more.
+ * Forgets an instance after the last process of its tree has exited, because then no process can
+ * write to the pipes any more.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {{ report?: unknown }} data
@@ -241,7 +243,8 @@ function gone(context, instance, { report }) {
   registry.instances.delete(instanceId);
   keepServed(history, instanceId, report);
   keepSpent(history, instance, report);
-  // Comes before the step, because the step sends the note before it spawns a successor.
+  // Removes the reason before the step, because the step sends the note to the keeper before it
+  // spawns a successor.
   forgetAsked(history, instanceId);
   if (seat?.life.state === 'stopping') step(context, seat, { type: 'gone' });
   else writeNote(context, label.id);

@@ -165,7 +165,8 @@ function stopReason(registry, app, seat) {
 function releaseSockets(context, name) {
   const { registry } = context;
   const app = findApp(registry.desired, name);
-  // Control knows only the name of a removed app. Another app may now use the scope of that app.
+  // For a removed app, compares names, because control knows only the name. Excludes scopes that
+  // another app uses now.
   const isOwned = app
     ? (/** @type {string} */ scope) => isAppScope(scope, app)
     : (/** @type {string} */ scope, /** @type {Set<string>} */ names) =>

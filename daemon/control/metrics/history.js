@@ -51,7 +51,7 @@ export function createHistory(worst) {
       const passed = atMs === 0 ? 1 : Math.round((nowMs - atMs) / 1000);
       const steps = passed >= 1 && passed <= FINE ? passed : 1;
       for (let step = 0; step < steps; step += 1) {
-        // The previous tick is complete now.
+        // Folds the ticks of the last 10 s, because the newest of these ticks is complete now.
         if (tick > 0 && tick % FINE_PER_COARSE === 0) fold();
         tick += 1;
         for (const all of kept.values()) for (const rings of all) if (rings) rings.fine[tick % FINE] = NaN;

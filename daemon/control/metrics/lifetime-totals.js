@@ -125,7 +125,8 @@ export function number(value) {
 
 /**
  * @param {unknown} value
- * @returns {number}  `value` if it is a whole number, as OTLP requires for counts. Otherwise 0.
+ * @returns {number}  `value` if it is a whole number from 0 to COUNT_MAX. Otherwise 0, because OTLP
+ *   requires whole numbers for counts.
  */
 function count(value) {
   return Number.isSafeInteger(value) ? number(value) : 0;

@@ -159,7 +159,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     };
   }
 
-  /** An error in metrics must not end control. */
+  /** Logs an error of tick(), because an error in metrics must not end control. */
   function tickSafely() {
     tick().then(
       () => (problem = ''),

@@ -85,7 +85,7 @@ const AGAIN = new Set([429, 502, 503, 504]);
  * @property {(body: string) => Promise<void>} send  Sends `body` after the waiting requests. Never
  *   rejects.
  * @property {() => string | null} problem  Why the last request failed. Null: no failure.
- * @property {() => number} lost  Number of dropped requests.
+ * @property {() => number} lost  Number of requests that were dropped, or refused for good.
  * @property {() => void} close
  */
 

@@ -6,10 +6,13 @@ import pidusage from 'pidusage';
 /** After this time without a request, in ms, pidusage forgets a pid and closes its descriptor. */
 export const KEPT_MS = 5_000;
 
-/** Longer than pidusage keeps a pid. pidusage looks for old pids twice in KEPT_MS. */
+/**
+ * Time for which a missing pid is left out, in ms. After this time, pidusage has forgotten the pid,
+ * because pidusage looks for old pids twice in KEPT_MS.
+ */
 const AVOIDED_MS = 2 * KEPT_MS;
 
-/** Errors of open and read after a process has exited. pidusage rejects only for a single pid. */
+/** Errors of open and read after a process has exited. */
 const GONE = ['ENOENT', 'ESRCH'];
 
 /**
@@ -52,7 +55,8 @@ function askPidusage(pids) {
 }
 
 /**
- * If processes have exited, pidusage leaves them out of its result. For a single pid, it rejects.
+ * Returns an empty result for a single pid whose process has exited, because pidusage rejects then.
+ * For several pids, pidusage leaves out such processes. Throws other errors again.
  * @param {NodeJS.ErrnoException} error
  * @returns {Record<string, undefined>}
  */

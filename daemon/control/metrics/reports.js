@@ -44,7 +44,8 @@ export function createReports() {
 
   return {
     /**
-     * @param {Record<string, unknown>} reports  By instance. Forgets instances without a report.
+     * @param {Record<string, unknown>} reports  By instance. Instances without a report are
+     *   forgotten.
      * @param {number} nowMs
      */
     take(reports, nowMs) {

@@ -69,7 +69,8 @@ export function createUsageReader({
     const atMono = nowMono();
     const reads = (before?.reads ?? 0) + 1;
     const fds = before === null || (reads + pid) % FDS_EVERY === 0 ? countFds(pid) : before.fds;
-    // The sum of a tree can fall: a process exits, and its parent does not wait for it.
+    // Reports the highest sum so far, because the sum of a tree falls if a process exits and its
+    // parent does not wait for it.
     const mostMs = Math.max(cpuMs, before?.mostMs ?? 0);
     befores.set(pid, { start, cpuMs, mostMs, atMono, fds, reads });
     const cpu = before === null ? percent(cpuMs, ageMs) : percent(cpuMs - before.cpuMs, atMono - before.atMono);

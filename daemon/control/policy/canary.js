@@ -3,8 +3,9 @@ import { computeAllowance, STARTING_STATES, isUp, mayStop, replace } from './rep
 /** @import { Moves, SeatView, View, Goal } from './plan.js' */
 
 /**
- * Tries one seat of a new generation, the canary, before it replaces the old seats of other slots.
- * If maxSurge is above 1, tries that many seats at once, and waits until one of these seats is up.
+ * Starts one seat of a new generation, the canary. Replaces the old seats of other slots only after
+ * the canary is up. If maxSurge is above 1, starts that many seats at once, and waits until one of
+ * these seats is up.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
@@ -13,7 +14,8 @@ export function replaceGuarded(views, rollout) {
   const overtaken = views.flatMap((view) =>
     view.old.filter((seat) => seat.generation !== view.former?.generation && !isUp(seat) && mayStop(seat)),
   );
-  // A reload of some instances may begin during a reload of all. Each reload has its canary.
+  // A reload of some instances may begin during a reload of all instances. Each reload has its own
+  // canary.
   const generations = [...new Set(views.map((view) => view.generation))];
   const moves = generations.map((generation) =>
     movesOf(

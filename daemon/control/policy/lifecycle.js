@@ -239,7 +239,10 @@ function rest(life) {
   return { life: { ...life, state: 'down', asked: null }, effects: [{ type: 'clearTimer' }] };
 }
 
-/** The stop came while the keeper was still creating the process. @type {Cell} */
+/**
+ * Retires the instance now, because the stop came while the keeper was still creating the process.
+ * @type {Cell}
+ */
 function retireAtLast(life) {
   const asked = /** @type {Asked} */ (life.asked);
   return { life, effects: [{ type: 'retire', asked, drain: 'finish' }] };

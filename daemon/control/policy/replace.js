@@ -38,7 +38,8 @@ export function clearFirst(views) {
 }
 
 /**
- * A restart of another slot does not wait for a broken slot.
+ * Whether the slot is broken, and another slot has a newer generation. Then the slot does not
+ * count, because a restart of the other slot must not wait for a broken slot.
  * @param {View} view
  * @param {View[]} views
  */
@@ -70,7 +71,8 @@ function surgeLeft(views, { maxSurge }) {
 export function computeAllowance(views, { maxSurge, maxUnavailable }) {
   if (views.some((view) => view.current && !isUp(view.current))) return 0;
   const unavailable = views.filter((view) => !(view.current && isUp(view.current)) && !view.old.some(isUp)).length;
-  // With both numbers at 0, no seat could ever be replaced.
+  // Allows at least one seat if maxSurge is 0, because with both numbers at 0, no seat could ever
+  // be replaced.
   const allowed = maxSurge === 0 ? Math.max(1, maxUnavailable) : maxUnavailable;
   return Math.max(0, allowed - unavailable);
 }

@@ -35,7 +35,8 @@ export async function takeProfile(context, { target, kind, durationMs, file }, {
     ask(context, worker, 'profile', { question: { ...question, file } }, timeoutMs);
   const { instance } = worker;
   const gone = rejectWhenGone(signal);
-  // While the worker takes a snapshot, its silence and its memory are not a fault of the app.
+  // Counts the snapshot, because during a snapshot the silence and the memory of the worker are not
+  // a fault of the app.
   instance.snapshots = (instance.snapshots ?? 0) + (kind === 'heap' ? 1 : 0);
   try {
     const begun = await explainSilence(worker, askAgent({ step: 'begin', kind, durationMs }, BEGIN_MS));
@@ -117,7 +118,8 @@ export async function openInspector(context, { target, isOver, isLeftOpen }, { s
 }
 
 /**
- * SIGUSR1 ends a process that does not catch it.
+ * Throws if the process does not catch SIGUSR1, because the signal would end the process. Also
+ * throws on systems other than Linux.
  * @param {Worker} worker
  */
 function assertCatchesSignal(worker) {

@@ -50,7 +50,7 @@ export function adopt(context, children) {
 function instanceOf(context, child) {
   const written = /** @type {Label | null} */ (child.label);
   if (context.registry.instances.has(child.instanceId) || typeof written?.id !== 'number') return null;
-  // The label may be older than the last rename of the app.
+  // Takes the name from the list, because the label may be older than the last rename of the app.
   const label = { ...written, name: findSlot(context.registry, written.id)?.app.spec.name ?? written.name };
   const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = child;
   const isStray = markIfStray(context, label.id);

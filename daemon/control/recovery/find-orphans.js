@@ -54,8 +54,8 @@ export function findOrphans({ home, run, uidsOf, ownUid = process.getuid?.() ?? 
   const orphans = new Map();
   for (const process of mains.sort((a, b) => Number(a.startTicks) - Number(b.startTicks))) {
     const instanceId = marker(process) ?? '';
-    // A child whose parent died also looks like a main process, but it started later. The keeper
-    // finds such a child by the marker.
+    // Keeps only the oldest process. A child whose parent died also looks like a main process, but
+    // started later. The keeper finds such a child by the marker.
     if (!orphans.has(instanceId)) orphans.set(instanceId, describe(process, { instanceId, bootMs, run, proc }));
   }
   return [...orphans.values()];

@@ -29,11 +29,11 @@ import { findSlot, hasProcess, getSlotHistory, occupiedSlots, listSeatsOfSlot } 
  *   | { state: 'failed', notUp: NotUp[], failed?: DesiredApp }} Outcome
  */
 
-/** This number is enough, because a client repeats a request within seconds. */
+/** Number of receipts to keep. It is enough, because a client repeats a request within seconds. */
 export const RECEIPTS_KEPT = 200;
 
 const DELETED = 'was deleted by another command';
-/** Another rollout followed the halted rollout, so the reason of the failure is lost. */
+/** Used if another rollout followed the halted rollout, because the reason is lost then. */
 const SUPERSEDED_ROLLBACK = 'was rolled back, and another command has changed it since';
 
 /**

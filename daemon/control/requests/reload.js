@@ -38,7 +38,7 @@ export async function beginReload(context, { token, by, choose, change, name }) 
 }
 
 /**
- * Replaces apps that may be serving in a guarded rollout. Starts the other apps.
+ * Starts a guarded rollout for apps that may be serving. Starts the other apps at once.
  * @param {ChangeContext['control']} control
  * @param {Desired} desired
  * @param {number[]} ids

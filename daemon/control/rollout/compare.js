@@ -151,7 +151,7 @@ function unwatch(context, instanceId) {
 }
 
 /**
- * Describes how the new instances are worse than the old ones. Null: they are not worse.
+ * Describes how the new instances are worse than the old instances. Null: they are not worse.
  * @param {Registry} registry
  * @param {DesiredApp} app
  * @param {number} nowMs

@@ -40,7 +40,8 @@ export function reloadError(registry, app, asked) {
 }
 
 /**
- * In fork mode two instances may exclude each other, for example by a lock of the program.
+ * Returns advice for fork mode, in which two instances may exclude each other, for example by a
+ * lock of the program.
  * @param {string} name
  */
 function alone(name) {

@@ -96,7 +96,8 @@ function giveUp(context, app, slots, fault) {
 }
 
 /**
- * Any newer generation counts, because control adds one if a keeper dies during the rollout.
+ * Whether a newer instance is up. Any newer generation counts, because control starts another
+ * generation if a keeper dies during the rollout.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  */

@@ -82,8 +82,9 @@ function faultOf(loads, limits) {
 }
 
 /**
- * If a reload starts new instances beside the old ones, at least one slot has two instances at a
- * time. With a rollback window, all reloaded slots have two.
+ * Counts the instances that exist at the same time. If a reload starts new instances beside the old
+ * instances, at least one slot has two instances at a time. With a rollback window, all reloaded
+ * slots have two instances.
  * @param {DesiredApp} app
  * @param {Change} change
  * @param {Registry} registry

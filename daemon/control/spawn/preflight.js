@@ -19,7 +19,10 @@ const EXPERIMENTAL = /experimental-(loader|strip-types|transform-types|default-t
 /** With these options Node.js may run a script that does not parse as JavaScript. */
 const CHANGES_LOADING = new RegExp(`^(-r|--require|--import|--loader|--${EXPERIMENTAL.source})(=|$)`);
 
-/** Some versions of Node.js check every `.js` as CommonJS, but run it as a module. */
+/**
+ * Errors that do not count, because some versions of Node.js check every `.js` as CommonJS, but run
+ * it as a module.
+ */
 const MAYBE_MODULE = new RegExp(
   [
     /Cannot use import statement outside a module/,
@@ -101,8 +104,8 @@ function portsOf(spec) {
 }
 
 /**
- * Text that is not a number may be the path of a Unix socket. An empty text often means the default
- * port.
+ * Whether the text is a number that cannot be a port. Other text is possible: it may be the path of
+ * a Unix socket, and an empty text often means the default port.
  * @param {string} port
  */
 function isImpossiblePort(port) {

@@ -14,7 +14,7 @@ const SECRET_MAX_BYTES = 64 * 1024;
 
 const COMMAND_MS = 10_000;
 
-/** A program needs these to find other programs, its home and its language. */
+/** Variables that a program needs to find other programs, its home and its language. */
 const BASICS = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ'];
 
 /** The message follows the name of the secret. It never contains a part of the secret. */

@@ -14,7 +14,7 @@
 /**
  * @typedef {object} DesiredApp
  * @property {AppSpec} spec  The spec of the newest generation.
- * @property {PastSpec[]} [previous]  Older specs, the oldest first. Missing: there are none.
+ * @property {PastSpec[]} [previous]  Older specs, the oldest first. Missing: no older specs.
  * @property {number} generation  The highest generation that any slot has had.
  * @property {Rollout} rollout
  * @property {string} by  The last command that changed the app.

@@ -48,7 +48,7 @@ export function parseNoteKey(key) {
 }
 
 /**
- * A note of an earlier version may lack fields.
+ * Adds defaults for missing fields, because a note of an earlier version may lack fields.
  * @param {unknown} note
  */
 export function readNote(note) {
@@ -82,7 +82,7 @@ export function excludeSpawn(history, spawns) {
 }
 
 /**
- * Restarts, by the policy or by command, since the slot was made or reset.
+ * Counts the restarts, by the policy or by command, since the slot was made or reset.
  * @param {SlotHistory} history
  * @param {number} keptOut  New instances of a reload that do not serve yet.
  */

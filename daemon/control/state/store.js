@@ -69,7 +69,8 @@ function saveWithoutRoom({ state, stateBackup }, desired) {
 }
 
 /**
- * Only nclust writes sealed files, so the shape is right, but an earlier version may lack fields.
+ * Adds missing fields, because a file of an earlier version may lack fields. Checks nothing else,
+ * because only nclust writes sealed files.
  * @param {Record<string, unknown>} value
  * @returns {Desired}
  */

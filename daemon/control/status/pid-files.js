@@ -95,7 +95,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
       const actor = chooseActor(user, path, { isFollowing: false }) ?? chooseActor(user, path);
       const fault = faultOf({ path, user: actor });
       if (fault !== null) throw new Error(fault);
-      // Other programs read pid files outside of the home.
+      // Outside of the home, every user may read the file, because other programs use it.
       const mode = dirname(path) === pids ? 0o600 : 0o644;
       if (actor) replace(path, actor, `${pid}\n`, mode);
       else writeFileSync(path, `${pid}\n`, { mode });
@@ -170,7 +170,7 @@ function faultOf({ path, user }) {
  * @param {number} mode
  */
 function replace(path, user, text, mode) {
-  // Watching ignores names that begin with a dot.
+  // The name begins with a dot, because a watch of the folder ignores such names.
   const temp = join(dirname(path), `.${basename(path)}.new`);
   removeAsUser(user, temp); // A control that was killed may have left this file.
   const fd = openAsUser(user, temp, MAKING, mode);

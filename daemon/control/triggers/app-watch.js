@@ -175,8 +175,8 @@ function limitOf(name) {
 const QUIET_MS = 100;
 
 /**
- * More changes than this come from a checkout or a build. On a busy machine, such changes come
- * with gaps of 340 ms.
+ * More changes than this come from a checkout or a build. Control then waits longer for the end of
+ * the changes, because on a busy machine such changes come with gaps of 340 ms.
  */
 const MANY = 10;
 const QUIET_AFTER_MANY_MS = 500;
@@ -192,7 +192,8 @@ const RESTLESS_MS = 10_000;
 /**
  * @typedef {object} Debounce
  * @property {(file: string) => void} note
- * @property {() => void} stir  A file may have changed, so more changes may follow.
+ * @property {() => void} stir  Waits longer for the end of the changes,
+ *   because a file may have changed. Does nothing if no change is waiting.
  * @property {() => { file: string, forMs: number } | null} restless  The file that keeps changing.
  * @property {() => void} close
  */

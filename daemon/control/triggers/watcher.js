@@ -18,7 +18,7 @@ import { join } from 'node:path';
 
 /** @typedef {(o: WatcherOptions) => { close: () => void }} OpenWatcher */
 
-/** Other options would break what nclust promises. */
+/** Options of chokidar that a user may set. Other options would break what nclust promises. */
 const ALLOWED = [
   'usePolling',
   'interval',

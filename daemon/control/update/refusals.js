@@ -12,7 +12,7 @@ const HOW = {
 
 /**
  * @param {string} root
- * @param {Snapshot['refusedWhy']} [why]  Missing from an earlier version of the keeper.
+ * @param {Snapshot['refusedWhy']} [why]  Missing if the keeper is of an earlier version.
  */
 export function describeRefusal(root, why) {
   return `The manager of "${root}" ${HOW[why ?? 'unready']}, so the previous manager keeps running.`;
@@ -29,7 +29,8 @@ export function refuseWhatWasTakenBack(context, { root, token }) {
 }
 
 /**
- * Only the last update counts, because two updates that undo each other would never end.
+ * Throws if a later update to another installation was requested, because two updates that undo
+ * each other would never end.
  * @param {ApiContext} context
  * @param {Wanted} wanted
  */

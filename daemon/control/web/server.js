@@ -14,7 +14,10 @@ import { createPages } from './sockets.js';
 /** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Pages } from './sockets.js' */
 
-/** Twice the limit for pages. Each connection can keep control busy for 0.1 s. */
+/**
+ * Limit for open connections, because each connection can keep control busy for 0.1 s. It is twice
+ * PAGES_MAX (sockets.js).
+ */
 const CONNECTIONS_MAX = 128;
 const REQUEST_MS = 5_000;
 const KEEP_ALIVE_MS = 30_000;
@@ -76,7 +79,8 @@ export async function serveDashboard(wanted, { folder, onFault, stalledMs = STAL
     server.once('error', reject);
     server.listen({ host: wanted.host, port: wanted.port, exclusive: true }, () => resolve(undefined));
   });
-  server.on('error', () => {}); // Ignored: only one connection could not be accepted.
+  // Ignores later errors, because such an error means only that one connection was not accepted.
+  server.on('error', () => {});
   const address = { host: wanted.host, port: /** @type {AddressInfo} */ (server.address()).port };
   /** @type {Promise<void> | null} */
   let closed = null;
@@ -160,8 +164,9 @@ function respondRefuse(response, status, text, more = {}) {
 
 /**
  * The page may load only its own files, connect only to its origin, and not be framed.
- * @param {string | null} host  For browsers in which 'self' does not include a WebSocket. The
- *   caller has checked the host, because it becomes part of a header. Null: allow no connection.
+ * @param {string | null} host  Named in the header, because in some browsers 'self' does not
+ *   include a WebSocket. The caller has checked that the host is safe in a header. Null: allow no
+ *   connection.
  */
 function protection(host) {
   const connect = host === null ? "'none'" : `'self' ws://${host}`;
@@ -190,8 +195,9 @@ const TYPES = {
 };
 
 /**
- * Modules that page and command line share. They must not import anything of Node.js. The page
- * imports them by their relative paths on disk. Browsers ignore a ".." above "/".
+ * Modules for both the dashboard page and the command line. The modules must not import anything of
+ * Node.js. The page imports a module by its relative path on disk, because browsers ignore a ".."
+ * above "/".
  */
 const SHARED = [
   'lib/render/death.js',

@@ -58,7 +58,8 @@ export function createPages({ context, clock, isRight: isRightNow, mayAct }) {
       strangers.delete(ws);
       pages.delete(ws);
     });
-    ws.on('error', () => ws.terminate()); // The client broke the protocol and has got a close code.
+    // Closes the connection, because the client broke the protocol. ws has sent a close code.
+    ws.on('error', () => ws.terminate());
     askForToken(ws, {
       isRight: (given) => isRight(given),
       clock,

@@ -26,7 +26,7 @@ export function newToken(file) {
 }
 
 /**
- * Compares in constant time.
+ * Returns a function that compares a given token in constant time.
  * @param {string} token
  * @returns {(given: unknown) => boolean}
  */

@@ -78,7 +78,8 @@ function fromProc() {
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
   if (text === null) return null;
-  // The name in parentheses may itself hold spaces and parentheses: proc(5).
+  // Looks for the last parenthesis, because the name in parentheses may itself contain spaces and
+  // parentheses: proc(5).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0], ppid: Number(fields[1]), pgid: Number(fields[2]), startTicks: fields[19] };
 }
@@ -95,7 +96,8 @@ export function hasSignal(pid, kind, signal) {
 }
 
 /**
- * The real user, because the effective user of a set-uid program is root.
+ * Returns the real user, because the effective user of a set-uid program is root. null:
+ * /proc/PID/status cannot be read.
  * @param {number} pid
  */
 function readUid(pid) {

@@ -19,7 +19,8 @@ export const REUSE_PORT = 2;
  * ) => Handle | number} CreateHandle
  */
 
-// node:cluster uses the same function. The public API would also listen and accept.
+// Uses a private function of Node.js, as node:cluster does, because the public API would also
+// listen and accept.
 const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))
   ._createServerHandle;
 

@@ -13,9 +13,9 @@ import { createOwnPorts } from './own-ports.js';
 /** The keeper releases the unused sockets of an app this long after an instance listens. */
 const UNUSED_AFTER_MS = 5_000;
 const LOOK_MS = 20;
-/** Number of retries while copies of a released socket may still be open. */
+/** How often to retry a listen() request while copies of a released socket may still be open. */
 const LINGER_LOOKS = 100;
-/** Number of retries while another instance of the app only checks whether the port is free. */
+/** How often to retry a listen() request while another instance may only be checking the port. */
 const MEANT_LOOKS = 50;
 
 export class HeldSockets {
@@ -114,7 +114,7 @@ export class HeldSockets {
    */
   give(child, message, retries = this.#retriesFor(child, message)) {
     const { seq, claim } = message;
-    // Handles cannot be passed to an orphan.
+    // Gives nothing to an orphan, because the keeper has no IPC channel to send a handle.
     if (child.exit || child.isAdopted) return;
     const others = child.retirement ? [] : this.#othersOn(child, claim);
     if (others.length > 0) return this.#giveBeside(child, message, others, retries);

@@ -79,7 +79,7 @@ export class Listeners {
    * @param {Listener} listener
    * @param {Owner | null} owner
    * @returns {boolean}  true: the listener has a new handle, because the path could not be restored
-   *   from the spare.
+   *   from its spare name (unix-path.js).
    */
   refresh(listener, owner) {
     const { claim } = listener;

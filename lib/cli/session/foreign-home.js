@@ -3,8 +3,8 @@ import { userInfo } from 'node:os';
 import { resolveHome } from '../../shared/paths.js';
 
 /**
- * Returns a warning, or null. HOME belongs to another user after `sudo -E`, `su -p`, or a sudo that
- * keeps HOME (macOS).
+ * Returns a warning if nclust would use the HOME of another user, otherwise null. HOME belongs to
+ * another user after `sudo -E`, `su -p`, or a sudo that keeps HOME (macOS).
  * @param {Record<string, string | undefined>} env
  */
 export function warnOfForeignHome(env) {

@@ -115,8 +115,8 @@ async function reach(context) {
 
 /**
  * As in PM2, an app in the list comes before a file of the same name. If apps in the list were
- * started from a script, the script selects those that do not run. Throws ERR_NCLUST_APP_EXISTS if
- * all of them run.
+ * started from a script, the script selects the instances of these apps that do not run. Throws
+ * ERR_NCLUST_APP_EXISTS if all of these instances run.
  * @param {string[]} targets
  * @param {SlotStatus[]} known
  * @param {Context} context
@@ -208,7 +208,7 @@ async function startChanged(context, client, targets, { read: { name: _, ...read
  */
 function isListed(target, known) {
   if (target === 'all') return !isFile(target);
-  // An absolute path such as "/srv/app/" looks like a pattern.
+  // If the target looks like a pattern, checks that no file has this path, such as "/srv/app/".
   if (/^\/.+\/[imsu]*$/.test(target)) return !existsSync(target);
   return known.some(({ id, name, namespace }) => name === target || namespace === target || String(id) === target);
 }

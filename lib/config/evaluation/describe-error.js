@@ -29,7 +29,7 @@ export function describeError(error, file) {
 }
 
 /**
- * @param {string} stack  Or the output of `node --check`.
+ * @param {string} stack  The stack of an error, or the output of `node --check`.
  * @param {string} file
  */
 export function placeIn(stack, file) {

@@ -11,13 +11,14 @@ import { toPlain } from './plain.js';
 /** @typedef {(Loaded & { variables: Variable[] }) | { error: EvaluationError }} Answer */
 
 // The config file runs in a process of its own. It may change the folder, call process.exit(),
-// leave timers running, or wait for a promise that never settles. A thread cannot do all of that,
-// because process.chdir() and process.umask() throw there.
+// leave timers running, or wait for a promise that never settles. A thread is not enough, because
+// process.chdir() and process.umask() throw in a thread.
 
 const { file, env } = /** @type {{ file: string, env: string | null }} */ (JSON.parse(process.argv.splice(2, 1)[0]));
 const changedVariables = noteVariables(process.env);
 
-// Without this, Node.js drops output that a slow reader has not read when the process exits.
+// Writes synchronously, because otherwise Node.js drops output that a slow reader has not read when
+// the process exits.
 for (const stream of [process.stdout, process.stderr]) /** @type {any} */ (stream)._handle?.setBlocking?.(true);
 // Hides the warnings of Node.js about the module format, because a failure becomes an error anyway.
 process.removeAllListeners('warning');
@@ -50,7 +51,8 @@ function answer(message) {
 }
 
 /**
- * TypeScript that was compiled to CommonJS has its default export one level deeper.
+ * Returns the default export, or all exports. In TypeScript that was compiled to CommonJS, the
+ * default export is one level deeper.
  * @param {Record<string, unknown>} namespace
  */
 async function exportOf(namespace) {

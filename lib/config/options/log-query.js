@@ -75,7 +75,7 @@ function readLines(text) {
 function readMoment(flag, text, nowMs) {
   const moment = parseMoment(text, nowMs);
   if (moment === null) throw usage(`${flag} is "${text}"; accepted: ${MOMENT_FORMS}.`);
-  // The manager accepts no time before 1970.
+  // Returns at least 0, because the manager accepts no time before 1970.
   return Math.max(0, moment);
 }
 

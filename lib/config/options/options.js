@@ -140,7 +140,8 @@ export function specFields(options) {
  * @returns {Record<string, any>}
  */
 function readOptions(table, given) {
-  // If a --no- option is absent, commander sets its key to true.
+  // Leaves out a --no- option whose key is true, because commander sets the key to true if the
+  // option is absent.
   const present = table.filter(
     ({ key, flags }) => flags && given[key] !== undefined && !(flags.startsWith('--no-') && given[key] === true),
   );

@@ -59,7 +59,7 @@ function refusal(where, found, accepted) {
 
 /** @param {unknown} value */
 function shown(value) {
-  // NaN and Infinity are null in JSON.
+  // Does not use JSON for numbers, because JSON.stringify() turns NaN and Infinity into null.
   const text =
     typeof value === 'function'
       ? 'a function'

@@ -169,7 +169,7 @@ function asIgnored(value, where) {
         ? one.trim().split(/\s+/)
         : [one],
     );
-  // A config file that is code may hold RegExp objects.
+  // Turns RegExp objects into texts. Only a config file that is code can contain such objects.
   const texts = textsOf(
     given.map((one) => (one instanceof RegExp ? `/${one.source}/${one.flags.replace(/[^imsu]/g, '')}` : one)),
     where,

@@ -11,7 +11,7 @@ import { listNames, listSegmentNames, parseSegmentName, readSizes, readSize, UNF
  * @property {string} path  The active file.
  * @property {string} app  The file counts for the limit on the total size of this app.
  * @property {User | null} user
- * @property {GivenLimits | null} limits  Null: no process writes to it now.
+ * @property {GivenLimits | null} limits  Null: no process writes to the file now.
  * @property {boolean} isInHome
  * @property {boolean} isKnown  Whether the segments were read from the disk.
  * @property {number} activeBytes

@@ -149,7 +149,8 @@ function openCompressed(fd, create, offset) {
       const { value, done } = await blocks.next();
       return done ? null : value;
     } catch {
-      isTorn = true; // Incomplete or damaged: all bytes before the fault have been read.
+      // The file is incomplete or damaged. All bytes before the fault have been read.
+      isTorn = true;
       return null;
     }
   }

@@ -51,7 +51,8 @@ export function findContent(path, { startedAtMs, offset }, source) {
   const older = segmentContents(path, source);
   const found = older.find((one) => one.startedAtMs === startedAtMs);
   if (found) return { content: found, isGap: false };
-  // When the position was made, the path was empty, or its content had no times yet.
+  // UNKNOWN: when the position was made, the path was empty, or its content had no times yet. So
+  // this is not a gap.
   if (startedAtMs === UNKNOWN) return { content: (offset === 0 ? older[0] : null) ?? active, isGap: false };
   return { content: firstAfter(older, startedAtMs) ?? active, isGap: true };
 }

@@ -85,8 +85,8 @@ async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endB
       const line = isLong && wanted.isWanted ? firstPart(reader, begin + start) : bytes.subarray(start, lineEnd);
       const verdict = judge(line, sortMs, isLong);
       if (verdict === null) return found;
-      // Whether a long line is wanted depends on its beginning, which is in the window that is read
-      // next.
+      // Skips this part of a long line, because the beginning of the line decides whether the line
+      // is wanted. The beginning is in the window that is read next.
       if (isInside && at === 0 && wanted.isWanted) continue;
       if (verdict) found.push({ at: { startedAtMs: content.startedAtMs, offset: begin + start }, sortMs });
       if (found.length >= wanted.count) return found;

@@ -58,7 +58,7 @@ export function mergeLinesNow(readers, take) {
   }
 }
 
-/** Closes the file of the least recently used reader when too many are open. */
+/** Closes the file of the least recently used reader when too many files are open. */
 function createOpenReaders() {
   /** @type {Set<PathReader>} */
   const open = new Set();

@@ -101,7 +101,7 @@ export class PathReader {
     return this.#open !== null;
   }
 
-  /** Whether all is read, until readUntil() sets another limit. After stop(), always true. */
+  /** Whether the reader has read everything up to its limit. After stop(), always true. */
   get isExhausted() {
     return this.#state !== 'reading';
   }
@@ -195,7 +195,7 @@ export class PathReader {
     return true;
   }
 
-  /** Moves to the next content. @returns {boolean}  False: there is none before the limit. */
+  /** Moves to the next content. @returns {boolean}  False: no content follows before the limit. */
   #advance() {
     if (this.#isAtLimit()) return false;
     const { content, isGap } = findContentAfter(this.file.path, this.#lines.position.startedAtMs, this.#source);

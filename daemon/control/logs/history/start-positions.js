@@ -185,7 +185,8 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
    * @param {Cursor} cursor
    */
   async function startsAfter(paths, cursor) {
-    // A path that is not in the cursor did not exist when the cursor was made.
+    // Reads a path that is not in the cursor from the time at which the cursor was made, because
+    // the path did not exist at that time.
     const starts = await startsSince(
       paths.filter((path) => !Object.hasOwn(cursor, path)),
       cursor[MADE_AT]?.startedAtMs ?? 0,

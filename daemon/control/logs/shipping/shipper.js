@@ -136,7 +136,7 @@ export function createShipper(
   /** @param {number} graceMs */
   async function part(graceMs) {
     cancelRetry();
-    // During a pause there is no connection that could accept lines.
+    // Does not wait during a pause, because in a pause no connection can accept the lines.
     if (link && isBusy())
       await /** @type {Promise<void>} */ (
         new Promise((resolve) => {

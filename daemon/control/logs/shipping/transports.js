@@ -103,7 +103,7 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
       if (hasEnded()) return Promise.resolve();
       return new Promise((resolve) => {
         cancelEnd = clock.after(graceMs, () => {
-          // The process still runs, although its input has ended.
+          // Ends the process, because it still runs although its input has ended.
           if (child.pid !== undefined) endGroup(child.pid);
           resolve();
         });

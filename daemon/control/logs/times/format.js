@@ -12,7 +12,7 @@ const HEADER_MAX_BYTES = 32 * 1024;
 
 const NEWLINE = 0x0a;
 
-/** Not blocking, because the path may lead to a pipe. */
+/** O_NONBLOCK, because otherwise a named pipe at the path would block control. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**

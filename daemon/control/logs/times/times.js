@@ -48,7 +48,8 @@ const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK;
  */
 
 /**
- * Continues existing times if their content still exists.
+ * Continues the stored times of the path if they belong to the present content of the path.
+ * Otherwise begins new times.
  * @param {string} folder
  * @param {string} path
  * @param {{ nowMs: () => number }} o
@@ -165,7 +166,7 @@ export function readTimes(folder, path) {
  * @typedef {object} ReadTimes
  * @property {number} startedAtMs
  * @property {(offset: number) => number | null} atOf
- *   When the byte was written. Null: before the first known moment.
+ *   When the byte at `offset` was written. Null: before the first known moment.
  * @property {(atMs: number) => number | null} offsetOf
  *   The first offset that was written at that time or later. It may be inside a line. Null: nothing
  *   was written since that time.

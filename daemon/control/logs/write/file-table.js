@@ -101,7 +101,8 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
       }
       return entry.file.append(chunk, (part, at) => {
         onWritten(part, at);
-        // Lost bytes, and bytes for a pipe or a device, take no space.
+        // Counts only bytes in regular files: lost bytes, and bytes for a pipe or a device, take no
+        // space on the disk.
         if (at) archive.grew(path, part.length);
       });
     },

@@ -199,7 +199,8 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     reopen: () => betweenWrites(file.close),
     isIdle: () => pumping === null,
     finish() {
-      // The other thread may have written a part of this chunk.
+      // Writes only the rest of the chunk that another thread is writing, because that thread may
+      // have written a part of the chunk.
       if (writing)
         writeNow(
           writing.chunk.subarray(Math.min(writing.chunk.length, writing.from + file.catchUp())),

@@ -228,7 +228,8 @@ function openOrMake(user, path, nowMs) {
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error);
     if (code === 'ENOENT') makeFolderAsUser(user, dirname(path));
-    // Another user owns the file: earlier versions made it as root. The app's user may rename it.
+    // Earlier versions made the file as root. The app's user cannot write to the file, but can
+    // rename it if the folder belongs to the user.
     else if (code === 'EACCES' && user) renameAsUser(user, path, segmentName(path, nowMs, user));
     else throw error;
   }

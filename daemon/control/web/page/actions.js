@@ -265,7 +265,7 @@ function announce(text) {
   }, SAID_MS);
 }
 
-/** crypto.randomUUID exists only on localhost and with TLS. */
+/** Does not use crypto.randomUUID(), which exists only on localhost and with TLS. */
 function uuid() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;

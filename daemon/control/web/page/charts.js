@@ -140,7 +140,7 @@ function createChart({ name, title, least, text }) {
     node.classList.toggle('is-empty', known.length === 0);
   }
 
-  /** Shows the value under the pointer, or the newest one. */
+  /** Shows the value under the pointer, or the newest value. */
   function showValue() {
     if (!trend) return;
     const at = plot?.cursor.idx ?? null;

@@ -44,7 +44,7 @@ const WRONG_TOKEN = 4401;
 /** WebSocket.OPEN. */
 const OPEN = 1;
 
-/** Pauses between attempts, in ms. The last one repeats. */
+/** Pauses between attempts, in ms. The last pause repeats. */
 const PAUSES_MS = [250, 1_000, 1_000, 2_000, 5_000];
 
 /** A sample comes every second. Without a sample for this time, in ms, the connection is dead. */
@@ -150,8 +150,8 @@ export function createConnection({ open, token, onPhase, clock }) {
    * @param {string} method
    * @param {any} [params]
    * @param {(progress: any) => void} [onProgress]
-   * @returns {Promise<any>}  Rejects with a Refusal, or if there is no connection. If it is lost
-   *   later, a request with a token waits for the next connection.
+   * @returns {Promise<any>}  Rejects with a Refusal, or if the page is not connected. If the
+   *   connection is lost later, a request with a token waits for the next connection.
    */
   async function request(method, params = {}, onProgress) {
     if (phase !== 'live') throw new Error('There is no connection to the manager.');

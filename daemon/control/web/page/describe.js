@@ -190,7 +190,7 @@ function customRows(slots) {
 }
 
 /**
- * String() throws for some objects that an app can send.
+ * Writes objects as JSON, because String() throws for some objects that an app can send.
  * @param {unknown} value
  */
 function written(value) {

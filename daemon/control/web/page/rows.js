@@ -16,7 +16,7 @@
 /** Apps with more workers are collapsed at first. */
 const SHOWN_WORKERS = 8;
 
-/** The most urgent first. */
+/** The states, the most urgent first. */
 const SEVERITY = /** @type {const} */ (['errored', 'waiting restart', 'launching', 'stopping', 'online', 'stopped']);
 
 /**

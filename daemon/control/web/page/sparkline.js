@@ -83,7 +83,8 @@ export function emptyTrend(stepMs) {
 }
 
 /**
- * Keeps older points of the page, because a new manager starts without history.
+ * Adds the history of the manager. Keeps older points of the page, because a new manager starts
+ * without history.
  * @param {Trend} trend
  * @param {MetricsHistory} history
  * @param {Partial<Record<SeriesName, (number | null)[]>>} series
