@@ -10,6 +10,7 @@ import {
   formatPage,
   SHORT_HELP,
   groupByHeading,
+  hideRare,
 } from './help.js';
 import { COMMANDS, findCommand } from './table/commands.js';
 import { pm2OnlyOptions } from './table/row.js';
@@ -59,6 +60,7 @@ export async function parseCommandLine(argv, io) {
     onDone: (status) => {
       exitStatus = status;
     },
+    isAll: ours.includes('--all'),
   });
   try {
     await program.parseAsync(ours, { from: 'user' });
@@ -79,9 +81,9 @@ export async function parseCommandLine(argv, io) {
  * @param {Row | undefined} meant
  * @param {string[]} args
  * @param {Io} io
- * @param {{ print: (text: string) => void, onDone: (exitStatus: number) => void }} o
+ * @param {{ print: (text: string) => void, onDone: (exitStatus: number) => void, isAll: boolean }} o
  */
-async function buildProgram(meant, args, io, { print, onDone }) {
+async function buildProgram(meant, args, io, { print, onDone, isAll }) {
   const program = new Command('nclust')
     .description('Runs programs on a server: on every core, kept alive, listed, stopped cleanly.')
     .version(readVersion(), '-v, --version', 'print the version')
@@ -92,7 +94,7 @@ async function buildProgram(meant, args, io, { print, onDone }) {
     .addHelpCommand(
       new Command('help')
         .argument('[command]')
-        .description('list all commands, or explain one')
+        .description('list all commands, or explain one; --all with every option')
         .helpOption(false)
         .helpGroup(findHeading('help')),
     )
@@ -108,7 +110,7 @@ async function buildProgram(meant, args, io, { print, onDone }) {
     .configureHelp(LAYOUT)
     .showSuggestionAfterError(true)
     .addHelpText('after', GENERAL_HELP);
-  if (meant) await addAction(program, addCommand(program, meant), meant, args, io, onDone);
+  if (meant) await addAction(program, addCommand(program, meant), meant, args, io, { onDone, isAll });
   else for (const row of sortForHelp(SHOWN)) addCommand(program, row);
   return program;
 }
@@ -133,9 +135,10 @@ function addCommand(program, row) {
  * @param {Row} row
  * @param {string[]} args
  * @param {Io} io
- * @param {(exitStatus: number) => void} onDone
+ * @param {{ onDone: (exitStatus: number) => void, isAll: boolean }} o  `isAll`: help shows all
+ *   options.
  */
-async function addAction(program, command, row, args, io, onDone) {
+async function addAction(program, command, row, args, io, { onDone, isAll }) {
   const optionsOfApp = row.takesOptionsOf
     ? (await import('../config/options/options.js')).OPTIONS_OF[row.takesOptionsOf]
     : [];
@@ -148,8 +151,11 @@ async function addAction(program, command, row, args, io, onDone) {
   });
   const described = optionsOfApp.flatMap((option) => (option.flags ? [asOption(option.flags, option)] : []));
   const own = (row.options ?? []).map(([flags, help]) => new Option(flags, help));
-  for (const option of row.takesOptionsOf ? groupByHeading([...own, ...described]) : own) command.addOption(option);
+  const grouped = row.takesOptionsOf ? groupByHeading([...own, ...described]) : own;
+  for (const option of isAll ? grouped : hideRare(grouped)) command.addOption(option);
   if (row.takesOptionsOf) command.addHelpOption(new Option('-h, --help', 'show help').helpGroup(HELP_HEADING));
+  if (grouped.some(({ hidden }) => hidden))
+    command.addHelpText('after', `\nAll ${grouped.length} options: nclust help ${row.name} --all`);
   for (const flags of ['--color', '--no-color', '-s, --silent']) command.addOption(new Option(flags).hideHelp());
   for (const [flags] of unneeded) command.addOption(new Option(flags).hideHelp());
   if (row.name === 'start') command.usage('[options] <script|command|config|name|id...> [-- args for the app]');

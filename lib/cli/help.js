@@ -57,6 +57,9 @@ export function formatPage({ help, aliases = [] }) {
 
 export const HELP_HEADING = 'This command:';
 
+/** Only `nclust help <command> --all` shows the options under the other headings. */
+const FIRST_HEADINGS = ['Used most:', HELP_HEADING];
+
 /**
  * Options without a heading come first.
  * @param {Option[]} options
@@ -67,6 +70,16 @@ export function groupByHeading(options) {
     names.flatMap((name) => options.filter(({ long }) => long === name).map((option) => option.helpGroup(heading))),
   );
   return [...own, ...others];
+}
+
+/**
+ * Hides the options that few users need.
+ * @param {Option[]} options  As groupByHeading() returns them.
+ */
+export function hideRare(options) {
+  return options.map((option) =>
+    FIRST_HEADINGS.includes(headingOfOption(option) ?? HELP_HEADING) ? option : option.hideHelp(),
+  );
 }
 
 /** @param {Pick<Option, 'long'>} option */

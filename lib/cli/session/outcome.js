@@ -11,13 +11,14 @@ import { readVersion } from '../../shared/version.js';
  */
 
 /**
+ * @template {{ name: string }} T
  * @param {Context} context
  * @param {Client} client
- * @param {SlotStatus[]} slots
+ * @param {T[]} slots  Slots, or other records with the name of an app.
  * @param {object} o
  * @param {string} o.done  "Restarted".
  * @param {boolean} o.json
- * @returns {Promise<Outcome>}
+ * @returns {Promise<{ slots: T[], all: SlotStatus[] }>}
  */
 export async function reportChange(context, client, slots, { done, json }) {
   if (json) return { slots, all: [] };
@@ -33,7 +34,7 @@ export async function reportChange(context, client, slots, { done, json }) {
   return { slots, all };
 }
 
-/** @param {SlotStatus[]} slots */
+/** @param {{ name: string }[]} slots */
 export function summarise(slots) {
   /** @type {Map<string, number>} */
   const counts = new Map();

@@ -79,7 +79,7 @@ describe('the list of commands', () => {
   });
 });
 
-test.each([[['help']], ...VISIBLE.map(({ name }) => [['help', name]])])(
+test.each([[['help']], ...VISIBLE.flatMap(({ name }) => [[['help', name]], [['help', name, '--all']]])])(
   '%j fits on a terminal of 80 columns',
   async (argv) => {
     const { exitStatus, stdout } = await nclust(argv);
@@ -102,7 +102,20 @@ describe('the page of start', () => {
     expect(headings?.[0]).toBe('Used most:');
     expect(headings?.at(-1)).toBe('Examples:');
     expect(headings).not.toContain('Options:');
-    expect(stdout.indexOf('--name <name>')).toBeLessThan(stdout.indexOf('--log-ship'));
+    expect(stdout).toContain('--name <name>');
+  });
+
+  test('shows rare options only with --all', async () => {
+    const [short, all, flag] = await Promise.all([
+      nclust(['help', 'start']),
+      nclust(['help', 'start', '--all']),
+      nclust(['start', '--help', '--all']),
+    ]);
+    expect(short.stdout).not.toContain('--log-ship');
+    expect(short.stdout).toContain('nclust help start --all');
+    expect(all.stdout).toContain('--log-ship');
+    expect(all.stdout).not.toContain('--all');
+    expect(flag.stdout).toBe(all.stdout);
   });
 
   test('of another command begins with its own options', async () => {
