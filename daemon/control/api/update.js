@@ -127,7 +127,7 @@ async function replaceKeeper(context, { root, node }, digest) {
     if (!(error instanceof KeeperRefusal)) throw noKeeperError(context, /** @type {Error} */ (error));
     throw new NclustError(
       'ERR_NCLUST_UPDATE_FAILED',
-      `Nothing was replaced: the keeper does not exit (${error.message}).`,
+      `Nothing was replaced: the running manager does not exit (${error.message}).`,
       { hint: 'Replace the manager with: nclust kill && nclust resurrect', cause: error },
     );
   }

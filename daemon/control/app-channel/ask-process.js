@@ -137,7 +137,7 @@ const REASONS = {
 function outdated(version) {
   return new NclustError(
     'ERR_NCLUST_KEEPER_OUTDATED',
-    `The keeper of this home${version ? ` (nclust ${version})` : ''} is older than this command needs.`,
+    `The running manager${version ? ` (nclust ${version})` : ''} is older than this command needs.`,
     { hint: 'Replace it with: nclust update' },
   );
 }

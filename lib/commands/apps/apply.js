@@ -42,7 +42,7 @@ export async function apply(context, [word], options) {
       ? await reportChange(
           context,
           client,
-          slots.filter(({ name }) => changed.has(name)),
+          [...slots.filter(({ name }) => changed.has(name)), ...plan.filter(({ action }) => action === 'delete')],
           { done: wait ? 'Changed' : 'Changing', json },
         )
       : { all: (await client.request('list')).slots };

@@ -252,7 +252,7 @@ test('apply reports an app that left the file, and --prune deletes only that app
   await home.nclust('resurrect');
   expect(await home.nclust('apply', '--prune')).toMatchObject({
     exitStatus: 0,
-    stderr: expect.stringContaining('- old  delete'),
+    stderr: expect.stringMatching(/- old {2}delete[^]*Changed "old"\./),
   });
   expect((await home.list()).map(({ name }) => name)).toEqual(['api', 'mine']);
 });
