@@ -61,7 +61,7 @@ export default defineConfig({
         env: UNIT_ENV,
       }),
       ring(1, 'unit', {
-        include: ['test/unit/**/*.test.js'],
+        include: ['test/unit/**/*.test.js', 'test/docs/*.test.js'],
         exclude: ['test/unit/lib/**'],
         timeoutMs: 60_000,
         maxWorkers: 2,

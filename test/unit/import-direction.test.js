@@ -1,11 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { importsOf, sourceFiles } from '../helpers/source-tree.js';
-
-// Tests the rules of the table in docs/architecture.md. A file may import files of its own folder,
-// and files of the folders in its row, with everything below these folders. In rows of control,
-// names that do not begin with lib/ are folders below daemon/control.
+import { RULES } from './import-rules.js';
 
 const PACKAGES = {
   'lib/': [
@@ -29,9 +26,9 @@ const PACKAGES = {
 const CONTROL = 'daemon/control';
 
 const files = sourceFiles('bin', 'lib', 'daemon');
-const rules = readRules(readFileSync('docs/architecture.md', 'utf8'));
+const rules = new Map(Object.entries(RULES).map(([folder, names]) => [folder, names.map(toPath(folder))]));
 
-test('the table has a row for every folder, and no other row', () => {
+test('the rules have a row for every folder, and no other row', () => {
   expect([...rules.keys()].sort()).toEqual([...new Set(files.map(({ path }) => dirname(path)))].sort());
 });
 
@@ -85,17 +82,9 @@ test('a module that a browser loads needs no Node.js', () => {
   expect([...loaded].some((path) => path.startsWith('lib/render/'))).toBe(true);
 });
 
-/** @returns {Map<string, string[]>}  The folders that a folder may import. */
-function readRules(page) {
-  const [, section] = page.split('## Who may import whom');
-  const rows = section.split('\n## ')[0].matchAll(/^\| `([^`]+)` \| (.*?) \|/gm);
-  return new Map(
-    [...rows].map(([, folder, cell]) => {
-      const names = [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
-      const isInControl = folder.startsWith(CONTROL);
-      return [folder, names.map((name) => (isInControl && !name.startsWith('lib/') ? `${CONTROL}/${name}` : name))];
-    }),
-  );
+/** Completes the short names in the rows of control. */
+function toPath(folder) {
+  return (name) => (folder.startsWith(CONTROL) && !name.startsWith('lib/') ? `${CONTROL}/${name}` : name);
 }
 
 function packagesOf(path) {

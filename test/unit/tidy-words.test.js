@@ -1,24 +1,13 @@
 import { expect, test } from 'vitest';
+import { adviceFor } from '../helpers/plain-english.js';
 import { commentsOf, sourceFiles, textsOf, titlesOf } from '../helpers/source-tree.js';
-
-/** Turns of phrase that most readers have to read twice, with the words to use instead. */
-const TURNS = [
-  [/(?:^|[.!?:]\s+)(?:What|Who|Whoever|Whatever|Whose)\b(?![^.]*\?)/, 'begin with the actor'],
-  [/(?:^|[.!?:]\s+)Of (?!course\b)[^.]{30,}/, 'begin with the subject'],
-  [/\b(?:nobody|somebody|meanwhile)\b/i, 'name the actor'],
-  [/\b(?:told|tells?|said|says)\b(?! apart)/i, 'reports, shows, sends, prints'],
-  [/\b(?:anew|begun|mend(?:s|ed)?|in vain|for want of|could not be had)\b|\bcomes? about\b/i, 'the plain word'],
-  [/\bby (?:it|them)sel(?:f|ves)\b/i, 'automatically, or name what triggers it'],
-  [/(?<!\bthere )\b(?:is|are|was|were) no\b(?! longer| more| less|-|:)/i, '"is not a", "has no"'],
-  [/\bso (?:many|long|often|lately|much)\b(?! (?:that|as))/i, '"this many", "that long"'],
-];
 
 /** Names that stood for several things. docs/glossary.md has the word for each of them. */
 const RETIRED =
   /\b\w*?(?:[dD]esk(?!top)|[wW]ish|[tT]old(?!er)|[dD]oor|[tT]rial|[wW]orld|[bB]erth|[cC]hronicle|[sS]ettler)\w*/g;
 
 const sources = sourceFiles('bin', 'lib', 'daemon');
-const tests = sourceFiles('test').filter(({ path }) => !/node_modules|^test\/unit\/tidy-words/.test(path));
+const tests = sourceFiles('test').filter(({ path }) => !/node_modules|tidy-words|plain-english/.test(path));
 
 test('no comment, message or title of a test needs a second reading', () => {
   const found = [
@@ -37,11 +26,7 @@ test('no name is a word that had several meanings', () => {
 });
 
 function turnsIn(path, texts) {
-  return texts.flatMap((text) => {
-    const unquoted = text.replace(/"[^"]*"|`[^`]*`/g, 'X');
-    const turns = TURNS.filter(([pattern]) => pattern.test(unquoted));
-    return turns.map(([, instead]) => `${path}: ${text} (${instead})`);
-  });
+  return texts.flatMap((text) => adviceFor(text).map((instead) => `${path}: ${text} (${instead})`));
 }
 
 /**

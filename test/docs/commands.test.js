@@ -6,7 +6,7 @@ import { OPTIONS_OF } from '../../lib/config/options/options.js';
 import { pm2OnlyOptions } from '../../lib/cli/table/row.js';
 import { renderExamples } from '../../lib/commands/examples.js';
 import { SORT_FIELDS } from '../../lib/render/list.js';
-import { splitWords } from './docs-words.js';
+import { splitWords } from './split-words.js';
 
 const ROOT = new URL('../../', import.meta.url);
 const PAGES = [

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+import { countWords, listPages, measurePage, readPage } from './pages.js';
+
+const WORDS_MAX = 33_000;
+const MEAN_WORDS_MAX = 17;
+/** Two screens. */
+const README_LINES_MAX = 100;
+
+/** Pages about the inside of nclust. Only they use its words, and they explain them. */
+const INSIDE = ['architecture', 'contributing', 'glossary', 'lifecycle', 'protocol'].map((name) => `docs/${name}.md`);
+const INSIDE_WORDS = /\b(?:keepers?|seats?|admitted|parked|soak(?:s|ed|ing)?)\b/i;
+
+const pages = ['README.md', 'CHANGELOG.md', ...listPages()].map((page) => ({ page, ...measurePage(readPage(page)) }));
+
+describe.each(pages)('$page', ({ page, meanWords, tooWide, tooLong, twice, sentences, cells }) => {
+  test('has lines that fit a terminal', () => expect(tooWide).toEqual([]));
+
+  test('has short sentences', () => {
+    expect(tooLong).toEqual([]);
+    expect(meanWords).toBeLessThanOrEqual(MEAN_WORDS_MAX);
+  });
+
+  test('is understood after one reading', () => expect(twice).toEqual([]));
+
+  test.skipIf(INSIDE.includes(page))('has no word of the inside of nclust', () => {
+    const unquoted = [...sentences, ...cells].map((text) => text.replace(/"[^"]*"/g, 'X'));
+    expect(unquoted.filter((text) => INSIDE_WORDS.test(text))).toEqual([]);
+  });
+});
+
+test('the pages are short', () => {
+  const words = listPages().map((page) => countWords(readPage(page)));
+  expect(words.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(WORDS_MAX);
+});
+
+test('the README is two screens long, and hides no row behind a verdict', () => {
+  const text = readPage('README.md');
+  expect(text.split('\n').length).toBeLessThanOrEqual(README_LINES_MAX);
+  expect(text).not.toMatch(/MISSED/);
+});
+
+test('docs/README.md lists every page', () => {
+  const index = readPage('docs/README.md');
+  const missing = listPages().filter((page) => page !== 'docs/README.md' && !index.includes(`(${page.slice(5)})`));
+  expect(missing).toEqual([]);
+});
