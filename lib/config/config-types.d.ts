@@ -5,7 +5,7 @@ export type Variables = Record<string, unknown>;
 
 /** One app of a config file. */
 export interface AppConfig {
-  /** Program to run: a file, a program in PATH, or a shell command if it contains a space. */
+  /** A file, a program in PATH, or a shell command (with a space). */
   script?: string;
   /** The same as `script`. */
   exec?: string;
@@ -13,52 +13,42 @@ export interface AppConfig {
   cmd?: string;
   /** The same as `script`. */
   command?: string;
-  /** Arguments for the app; a text is split into words as in a shell. Default: none. */
+  /** Arguments for the app; a text is split as in a shell. Default: none. */
   args?: string | (string | number)[];
   /**
-   * Whether instances share their ports (cluster) or are independent (fork). Default: cluster for
-   * Node.js programs if "instances" is given, otherwise fork.
+   * Instances share their ports (cluster) or are independent (fork). Default: cluster for Node.js
+   * with "instances", else fork.
    */
   exec_mode?: 'fork' | 'fork_mode' | 'cluster' | 'cluster_mode';
   /** The same as `exec_mode`. */
   execMode?: 'fork' | 'fork_mode' | 'cluster' | 'cluster_mode';
-  /** Variables for the app; objects and lists become JSON. Default: none. */
+  /** Variables for the app. Default: none. */
   env?: Record<string, unknown>;
   /** The variable PORT. Default: none. */
   port?: number | string;
-  /** User name for lists. Default: the user that it runs as. */
+  /** User name that lists show. Default: the user of the process. */
   username?: string;
-  /**
-   * With --env, append the name of the environment to that of the app: name-production. Default:
-   * false.
-   */
+  /** With --env production, call the app <name>-production. Default: false. */
   append_env_to_name?: boolean;
   /** The same as `append_env_to_name`. */
   appendEnvToName?: boolean;
   /** Name of the app. Default: the script without its extension. */
   name?: string | number;
-  /** Group the app belongs to. Default: "default". */
+  /** Group of the app. Default: "default". */
   namespace?: string;
-  /**
-   * Processes to run: N, max or 0 (one per CPU), -N (CPUs less N), N%; Node.js programs then run in
-   * cluster mode. Default: 1.
-   */
+  /** Processes to run; Node.js programs then run in cluster mode. Default: 1. */
   instances?: number | string;
-  /**
-   * Working directory; a relative path is resolved from the folder of the file. Default: on the
-   * command line the current folder; in a file the folder in which the script is found.
-   */
+  /** Working directory. Default: the folder of the script. */
   cwd?: string;
   /**
-   * Program that runs the script; "none" executes the script itself. Default: by extension or first
-   * line.
+   * Program that runs the script; "none": the script itself. Default: by extension or first line.
    */
   interpreter?: string;
   /** The same as `interpreter`. */
   exec_interpreter?: string;
   /** The same as `interpreter`. */
   execInterpreter?: string;
-  /** Options for the interpreter; a text is split into words as in a shell. Default: none. */
+  /** Options for the interpreter; a text is split as in a shell. Default: none. */
   node_args?: string | (string | number)[];
   /** The same as `node_args`. */
   nodeArgs?: string | (string | number)[];
@@ -68,7 +58,7 @@ export interface AppConfig {
   interpreterArgs?: string | (string | number)[];
   /** Restart it when it exits. Default: true. */
   autorestart?: boolean;
-  /** Unstable exits within 10 minutes before nclust stops restarting it. Default: 16. */
+  /** Unstable exits that are allowed within 10 minutes. Default: 16. */
   max_restarts?: number;
   /** The same as `max_restarts`. */
   maxRestarts?: number;
@@ -109,30 +99,30 @@ export interface AppConfig {
   wait_ready?: boolean;
   /** The same as `wait_ready`. */
   waitReady?: boolean;
-  /** How long to wait until it is ready. Default: 10000. A bare number is ms. */
+  /** Time limit until it is ready. Default: 10000. A bare number is ms. */
   listen_timeout?: number | string;
   /** The same as `listen_timeout`. */
   listenTimeout?: number | string;
-  /** Ask it to stop with the message "shutdown" in place of a signal. Default: false. */
+  /** Send the message "shutdown" in place of the stop signal. Default: false. */
   shutdown_with_message?: boolean;
   /** The same as `shutdown_with_message`. */
   shutdownWithMessage?: boolean;
   /**
-   * Which instance gets a connection in cluster mode: least-connections, sticky (by client address)
-   * or os. Default: least-connections.
+   * Which instance gets a connection in cluster mode; sticky chooses by client address. Default:
+   * least-connections.
    */
   scheduling?: 'least-connections' | 'sticky' | 'os';
-  /** How many new instances a reload starts at a time, beside the old ones. Default: 1. */
+  /** New instances that a reload starts at a time. Default: 1. */
   max_surge?: number;
   /** The same as `max_surge`. */
   maxSurge?: number;
-  /** How many old instances a reload may stop before new ones are ready. Default: 0. */
+  /** Old instances that a reload may stop before new ones are ready. Default: 0. */
   max_unavailable?: number;
   /** The same as `max_unavailable`. */
   maxUnavailable?: number;
   /**
-   * How long a reload keeps the old instances, to go back to them if the new ones perform worse.
-   * Default: 0. A bare number is ms.
+   * How long a reload keeps the old instances, in case the new ones do worse. Default: 0. A bare
+   * number is ms.
    */
   rollback_window?: number | string;
   /** The same as `rollback_window`. */
@@ -145,9 +135,7 @@ export interface AppConfig {
   user?: string | number;
   /** Run as this group, name or number (root only). Default: the group of that user. */
   gid?: string | number;
-  /**
-   * Show lines of the source in stack traces (Node.js with --enable-source-maps). Default: false.
-   */
+  /** Show source lines in stack traces (--enable-source-maps of Node.js). Default: false. */
   source_map_support?: boolean;
   /** The same as `source_map_support`. */
   sourceMapSupport?: boolean;
@@ -155,19 +143,13 @@ export interface AppConfig {
   disable_source_map_support?: boolean;
   /** The same as `disable_source_map_support`. */
   disableSourceMapSupport?: boolean;
-  /**
-   * Include revision, branch and remote of the git checkout of its script in `nclust jlist`.
-   * Default: true.
-   */
+  /** Show its git revision, branch and remote in `nclust jlist`. Default: true. */
   vizion?: boolean;
   /** Use fork mode, even with instances. Default: false. */
   execute_command?: boolean;
   /** The same as `execute_command`. */
   executeCommand?: boolean;
-  /**
-   * File with variables (KEY=value a line), read at each start, restart and reload, the last one
-   * wins; "none" to disable. Default: none.
-   */
+  /** Files with lines KEY=value; the last one wins. Default: none. */
   env_file?: string | string[];
   /** The same as `env_file`. */
   envFile?: string | string[];
@@ -175,21 +157,13 @@ export interface AppConfig {
   env_files?: string | string[];
   /** The same as `env_file`. */
   envFiles?: string | string[];
-  /**
-   * Variables whose values come from a file or a command; nclust does not store the values.
-   * Default: none.
-   */
+  /** Variables from a file or a command; nclust does not store the values. Default: none. */
   secrets?: Record<string, string | { file: string } | { command: string }>;
-  /**
-   * Leave out variables of the shell whose names contain this; without a name, leave out all of
-   * them. Default: false.
-   */
+  /** Variables of the shell that the app does not get. Default: false. */
   filter_env?: boolean | string | string[];
   /** The same as `filter_env`. */
   filterEnv?: boolean | string | string[];
-  /**
-   * Variable whose value is one higher for each further instance; "none" to disable. Default: none.
-   */
+  /** Variable that is one higher for each further instance; "none" to disable. Default: none. */
   increment_var?: string;
   /** The same as `increment_var`. */
   incrementVar?: string;
@@ -197,10 +171,7 @@ export interface AppConfig {
   instance_var?: string;
   /** The same as `instance_var`. */
   instanceVar?: string;
-  /**
-   * File for its standard output; "none" to disable, "default" for the file in the home. Default:
-   * <name>-out.log in the home.
-   */
+  /** File for its standard output. Default: $NCLUST_HOME/logs/<name>-out.log. */
   out_file?: string;
   /** The same as `out_file`. */
   outFile?: string;
@@ -212,10 +183,7 @@ export interface AppConfig {
   out_log?: string;
   /** The same as `out_file`. */
   outLog?: string;
-  /**
-   * File for its standard error; "none" to disable, "default" for the file in the home. Default:
-   * <name>-error.log in the home.
-   */
+  /** File for its standard error. Default: $NCLUST_HOME/logs/<name>-error.log. */
   error_file?: string;
   /** The same as `error_file`. */
   errorFile?: string;
@@ -235,7 +203,7 @@ export interface AppConfig {
   error_log?: string;
   /** The same as `error_file`. */
   errorLog?: string;
-  /** Also write both streams to one file (default <name>.log); "none" to disable. Default: none. */
+  /** Also write both streams to this file. Default: none. */
   log_file?: string | boolean;
   /** The same as `log_file`. */
   logFile?: string | boolean;
@@ -260,128 +228,106 @@ export interface AppConfig {
   log_type?: 'raw' | 'json';
   /** The same as `log_type`. */
   logType?: 'raw' | 'json';
-  /** Write the date before each line, as YYYY-MM-DDTHH:mm:ss. Default: false. */
+  /** Write the date before each line: YYYY-MM-DDTHH:mm:ss. Default: false. */
   time?: boolean;
-  /** Write the date before each line, in this format of dayjs; "none" to disable. Default: none. */
+  /** Write the date before each line, in this format of dayjs. Default: none. */
   log_date_format?: string;
   /** The same as `log_date_format`. */
   logDateFormat?: string;
-  /**
-   * Rotate a log file when it is this large; "default" for the setting of the home. Default: the
-   * setting of the home. A bare number is bytes.
-   */
+  /** Rotate a log file of this size. Default: the setting logs.max_size. A bare number is bytes. */
   log_max_size?: number | string | null;
   /** The same as `log_max_size`. */
   logMaxSize?: number | string | null;
-  /**
-   * Rotate a log file this often, whatever its size: hourly, daily, weekly or never. Default: the
-   * setting of the home.
-   */
+  /** Also rotate a log file this often. Default: the setting logs.interval. */
   log_interval?: 'hourly' | 'daily' | 'weekly' | 'never' | 'default';
   /** The same as `log_interval`. */
   logInterval?: 'hourly' | 'daily' | 'weekly' | 'never' | 'default';
-  /** How many rotated files to keep for each log file. Default: the setting of the home. */
+  /** Rotated files to keep for each log file. Default: the setting logs.max_files. */
   log_max_files?: number | string;
   /** The same as `log_max_files`. */
   logMaxFiles?: number | string;
   /**
-   * Delete rotated files that are older than this; 0 for no limit. Default: the setting of the
-   * home. A bare number is ms.
+   * Delete rotated files that are older than this. Default: the setting logs.max_age. A bare number
+   * is ms.
    */
   log_max_age?: number | string | null;
   /** The same as `log_max_age`. */
   logMaxAge?: number | string | null;
   /**
-   * How large all its log files together may be. Default: the setting of the home. A bare number is
+   * Size of all its log files together. Default: the setting logs.max_app_total. A bare number is
    * bytes.
    */
   log_max_total?: number | string | null;
   /** The same as `log_max_total`. */
   logMaxTotal?: number | string | null;
-  /** How to compress rotated files: gzip, zstd or none. Default: the setting of the home. */
+  /** How to compress rotated files. Default: the setting logs.compress. */
   log_compress?: 'gzip' | 'zstd' | 'none' | 'default';
   /** The same as `log_compress`. */
   logCompress?: 'gzip' | 'zstd' | 'none' | 'default';
   /**
-   * If the disk is slow, the app waits (block), or lines are dropped and counted (drop). Default:
+   * If the disk is slow, the app waits (block), or nclust drops and counts lines (drop). Default:
    * block.
    */
   log_overflow?: 'block' | 'drop';
   /** The same as `log_overflow`. */
   logOverflow?: 'block' | 'drop';
   /**
-   * How much an instance may write per second; lines above this are dropped and counted; "none" for
-   * no limit. Default: none. A bare number is bytes.
+   * Size that an instance may write per second; nclust drops and counts lines above it. Default:
+   * none. A bare number is bytes.
    */
   log_rate_limit?: number | string | null;
   /** The same as `log_rate_limit`. */
   logRateLimit?: number | string | null;
-  /**
-   * Also send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or
-   * exec:command; "none" to disable. Default: none.
-   */
+  /** Also send its lines to these targets. Default: none. */
   log_ship?: string | string[];
   /** The same as `log_ship`. */
   logShip?: string | string[];
   /** Reload it when files change: in its working directory, or in this path. Default: false. */
   watch?: boolean | string | string[];
   /**
-   * Do not watch these names, paths, globs or regular expression. Dotfiles, node_modules and log
-   * files of the app are never watched. Default: none.
+   * Do not watch these; dotfiles, node_modules and its log files are never watched. Default: none.
    */
   ignore_watch?: string | string[];
   /** The same as `ignore_watch`. */
   ignoreWatch?: string | string[];
-  /** Watch only files with these extensions: js,json. Default: all. */
+  /** Watch only files with these extensions. Default: all. */
   ext?: string | string[];
   /** The same as `ext`. */
   watch_extensions?: string | string[];
   /** The same as `ext`. */
   watchExtensions?: string | string[];
-  /**
-   * Reload when no file has changed for this time: seconds on the command line, or 500ms. Default:
-   * 100ms.
-   */
+  /** Reload when no file has changed for this time. Default: 100ms. */
   watch_delay?: number | string;
   /** The same as `watch_delay`. */
   watchDelay?: number | string;
-  /**
-   * Options for chokidar, which watches the files: usePolling, interval, followSymlinks, depth,
-   * awaitWriteFinish. Default: none.
-   */
+  /** UsePolling, interval, followSymlinks, depth, awaitWriteFinish. Default: none. */
   watch_options?: Record<string, unknown>;
   /** The same as `watch_options`. */
   watchOptions?: Record<string, unknown>;
-  /**
-   * Reload it at the times of this cron pattern, with or without seconds, in local time; 0 to
-   * disable. Default: none.
-   */
+  /** Reload it at these times, in local time. Default: none. */
   cron_restart?: string | number | boolean | null;
   /** The same as `cron_restart`. */
   cronRestart?: string | number | boolean | null;
   /** The same as `cron_restart`. */
   cron?: string | number | boolean | null;
   /**
-   * Reload an instance that uses more memory than this, with its child processes: 300M, 1G; 0 for
-   * no limit. Default: none. A bare number is bytes.
+   * Reload an instance that uses more memory than this, with its child processes. Default: none. A
+   * bare number is bytes.
    */
   max_memory_restart?: number | string;
   /** The same as `max_memory_restart`. */
   maxMemoryRestart?: number | string;
-  /**
-   * Write its pid to this file; "default" for the file in the home. Default:
-   * <home>/pids/<name>-<id>.pid.
-   */
+  /** Write its pid to this file. Default: $NCLUST_HOME/pids/<name>-<id>.pid. */
   pid_file?: string;
   /** The same as `pid_file`. */
   pidFile?: string;
   /** The same as `pid_file`. */
   pid?: string;
-  /** False: add it to the list without starting it. Default: true. */
+  /** False: only add it to the list. Default: true. */
   autostart?: boolean;
   /** Accepted and not needed: `start` restarts an app of the file that runs already. */
   force?: unknown;
-  /** Accepted and not needed: nclust is notified when a process exits, and does not poll. */
+  /** Accepted and not needed: nclust does not poll. */
   kill_retry_time?: unknown;
   /** The same as `kill_retry_time`. */
   killRetryTime?: unknown;

@@ -34,14 +34,31 @@ function needed() {
   ].join('\n');
 }
 
+/** One row for each reason. */
 function notNeeded() {
-  const rows = ATTRIBUTES.flatMap((row) => (row.note === undefined ? [] : [cells([code(row.name), row.note])]));
-  return [cells(['attribute', 'why']), cells(['---', '---']), ...rows].join('\n');
+  const notes = [...new Set(ATTRIBUTES.flatMap(({ note }) => note ?? []))];
+  const namesFor = (reason) => ATTRIBUTES.filter(({ note }) => note === reason).map(({ name }) => code(name));
+  return [
+    cells(['attribute', 'why']),
+    cells(['---', '---']),
+    ...notes.map((reason) => cells([namesFor(reason).join(' '), reason])),
+  ].join('\n');
 }
 
-/** Shortens the formats of times and sizes, because the page explains them once. */
+/** The page explains these words once. */
+const SHORT = [
+  [`or ${DURATION_FORMS}`, 'or a time'],
+  [DURATION_FORMS, 'time'],
+  [`as ${BYTES_FORMS}`, 'a size'],
+  [/from (1[KM]), a size/, 'a size from $1'],
+  [/^true or false$/, 'boolean'],
+  [/^a text that is not empty$/, 'text'],
+  [/a whole number(?: from 0$)?/, 'integer'],
+  [/, or null for [^,]*/, ''],
+];
+
 function acceptedBy({ accepted = '' }) {
-  return accepted.replace(DURATION_FORMS, 'a time').replace(BYTES_FORMS, 'a size');
+  return SHORT.reduce((text, [long, short]) => text.replace(long, short), accepted);
 }
 
 function code(word) {

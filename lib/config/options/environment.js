@@ -29,8 +29,9 @@ export const ENVIRONMENT_OPTIONS = [
     schema: TEXTS,
     default: 'none',
     help:
-      'file with variables (KEY=value a line), read at each start, restart and reload; may be given ' +
-      'several times, the last one wins; "none" to disable',
+      'file with lines KEY=value, read at each start, restart and reload; may be given several times; ' +
+      'the last one wins; "none" to disable',
+    meaning: 'files with lines KEY=value; the last one wins',
   },
   {
     flags: '--env-files <path>',
@@ -48,7 +49,7 @@ export const ENVIRONMENT_OPTIONS = [
     accepted: SECRETS_FORMS,
     schema: { type: 'object', additionalProperties: SOURCE_SCHEMA },
     default: 'none',
-    help: 'variables whose values come from a file or a command; nclust does not store the values',
+    help: 'variables from a file or a command; nclust does not store the values',
   },
   {
     flags: '--filter-env [name]',
@@ -63,6 +64,7 @@ export const ENVIRONMENT_OPTIONS = [
     help:
       'leave out variables of the shell whose names contain this; may be given several times; without a ' +
       'name, leave out all of them',
+    meaning: 'variables of the shell that the app does not get',
   },
   {
     flags: '--increment-var <name>',
@@ -73,7 +75,7 @@ export const ENVIRONMENT_OPTIONS = [
     accepted: VARIABLE_FORMS,
     schema: { type: 'string' },
     default: 'none',
-    help: 'variable whose value is one higher for each further instance; "none" to disable',
+    help: 'variable that is one higher for each further instance; "none" to disable',
   },
   {
     flags: '--instance-var <name>',

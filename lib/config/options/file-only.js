@@ -2,7 +2,7 @@ import { badKind, badOption, KINDS } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
-const ENVIRONMENT_FORMS = 'an object whose values are texts, numbers, true, false, objects or lists';
+const ENVIRONMENT_FORMS = 'an object of variables';
 const MODE_FORMS = 'fork or cluster';
 const PORT_FORMS = 'a number from 0 to 65535, or the path of a Unix socket';
 
@@ -81,14 +81,14 @@ export const FILE_OPTIONS = [
     aliases: ['exec', 'cmd', 'command'],
     key: 'script',
     ...text,
-    help: 'program to run: a file, a program in PATH, or a shell command if it contains a space',
+    help: 'a file, a program in PATH, or a shell command (with a space)',
   },
   {
     name: 'args',
     key: 'args',
     ...words,
     default: 'none',
-    help: 'arguments for the app; a text is split into words as in a shell',
+    help: 'arguments for the app; a text is split as in a shell',
   },
   {
     name: 'exec_mode',
@@ -96,8 +96,8 @@ export const FILE_OPTIONS = [
     read: asMode,
     accepted: MODE_FORMS,
     schema: { enum: ['fork', 'fork_mode', 'cluster', 'cluster_mode'] },
-    default: 'cluster for Node.js programs if "instances" is given, otherwise fork',
-    help: 'whether instances share their ports (cluster) or are independent (fork)',
+    default: 'cluster for Node.js with "instances", else fork',
+    help: 'instances share their ports (cluster) or are independent (fork)',
   },
   {
     name: 'env',
@@ -107,7 +107,7 @@ export const FILE_OPTIONS = [
     accepted: ENVIRONMENT_FORMS,
     schema: { type: 'object' },
     default: 'none',
-    help: 'variables for the app; objects and lists become JSON',
+    help: 'variables for the app',
   },
   {
     name: 'port',
@@ -123,15 +123,15 @@ export const FILE_OPTIONS = [
     key: 'username',
     field: 'user',
     ...text,
-    default: 'the user that it runs as',
-    help: 'user name for lists',
+    default: 'the user of the process',
+    help: 'user name that lists show',
   },
   {
     name: 'append_env_to_name',
     key: 'appendEnvToName',
     ...flag,
     default: 'false',
-    help: 'with --env, append the name of the environment to that of the app: name-production',
+    help: 'with --env production, call the app <name>-production',
   },
 ];
 
@@ -158,7 +158,7 @@ const MONITORING = 'for a monitoring service that nclust does not use';
 /** @type {StartOption[]} */
 export const UNNEEDED_OPTIONS = [
   unneeded('force', '`start` restarts an app of the file that runs already'),
-  unneeded('kill_retry_time', 'nclust is notified when a process exits, and does not poll'),
+  unneeded('kill_retry_time', 'nclust does not poll'),
   unneeded('post_update', 'nclust does not pull; use the hooks of `deploy`'),
   unneeded('windowsHide', 'nclust does not run on Windows'),
   unneeded('automation', MONITORING),

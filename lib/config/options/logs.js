@@ -18,7 +18,6 @@ import { readFlag, readText, badOption, KINDS, enumKind } from './readers.js';
 const SIZE_FORMS = `0 for no limit, or from 1K, as ${BYTES_FORMS}`;
 const AGE_FORMS = `0 for any age, or ${DURATION_FORMS}`;
 const FILE_FORMS = 'a path, "none" or "default"';
-const HOME = 'the setting of the home';
 
 const PATH_SCHEMA = { type: 'string' };
 
@@ -35,8 +34,9 @@ export const LOG_OPTIONS = [
     read: asFile,
     accepted: FILE_FORMS,
     schema: PATH_SCHEMA,
-    default: '<name>-out.log in the home',
-    help: 'file for its standard output; "none" to disable, "default" for the file in the home',
+    default: '$NCLUST_HOME/logs/<name>-out.log',
+    help: 'file for its standard output; "none" for no file, "default" for <name>-out.log',
+    meaning: 'file for its standard output',
   },
   {
     name: 'error_file',
@@ -47,8 +47,9 @@ export const LOG_OPTIONS = [
     read: asFile,
     accepted: FILE_FORMS,
     schema: PATH_SCHEMA,
-    default: '<name>-error.log in the home',
-    help: 'file for its standard error; "none" to disable, "default" for the file in the home',
+    default: '$NCLUST_HOME/logs/<name>-error.log',
+    help: 'file for its standard error; "none" for no file, "default" for <name>-error.log',
+    meaning: 'file for its standard error',
   },
   {
     name: 'log_file',
@@ -61,6 +62,7 @@ export const LOG_OPTIONS = [
     schema: { type: ['string', 'boolean'] },
     default: 'none',
     help: 'also write both streams to one file (default <name>.log); "none" to disable',
+    meaning: 'also write both streams to this file',
   },
   {
     name: 'merge_logs',
@@ -113,7 +115,7 @@ export const LOG_OPTIONS = [
     ...KINDS.flag,
     read: (value, where) => (readFlag(value, where) ? TIME_FORMAT : null),
     default: 'false',
-    help: `write the date before each line, as ${TIME_FORMAT}`,
+    help: `write the date before each line: ${TIME_FORMAT}`,
   },
   {
     name: 'log_date_format',
@@ -121,10 +123,11 @@ export const LOG_OPTIONS = [
     key: 'logDateFormat',
     field: 'logDateFormat',
     read: asDateFormat,
-    accepted: `${LOG_RULES.logDateFormat.accepted}, or "none"`,
+    accepted: `a format such as "${TIME_FORMAT}", or "none"`,
     schema: { type: 'string' },
     default: 'none',
     help: 'write the date before each line, in this format of dayjs; "none" to disable',
+    meaning: 'write the date before each line, in this format of dayjs',
   },
   {
     name: 'log_max_size',
@@ -135,8 +138,9 @@ export const LOG_OPTIONS = [
     accepted: `${SIZE_FORMS}, or "default"`,
     schema: NONE_OR_SIZE,
     unit: 'bytes',
-    default: HOME,
-    help: 'rotate a log file when it is this large; "default" for the setting of the home',
+    default: 'the setting logs.max_size',
+    help: 'rotate a log file of this size; "default" for the value of "nclust set"',
+    meaning: 'rotate a log file of this size',
   },
   {
     name: 'log_interval',
@@ -144,8 +148,9 @@ export const LOG_OPTIONS = [
     key: 'logInterval',
     field: 'logInterval',
     ...wordOrDefault(LOG_INTERVALS),
-    default: HOME,
-    help: 'rotate a log file this often, whatever its size: hourly, daily, weekly or never',
+    default: 'the setting logs.interval',
+    help: 'also rotate a log file this often: hourly, daily, weekly or never',
+    meaning: 'also rotate a log file this often',
   },
   {
     name: 'log_max_files',
@@ -155,8 +160,8 @@ export const LOG_OPTIONS = [
     read: orDefault(asFileCount),
     accepted: `${LOG_RULES.logMaxFiles.accepted}, or "default"`,
     schema: { type: ['integer', 'string'] },
-    default: HOME,
-    help: 'how many rotated files to keep for each log file',
+    default: 'the setting logs.max_files',
+    help: 'rotated files to keep for each log file',
   },
   {
     name: 'log_max_age',
@@ -167,8 +172,9 @@ export const LOG_OPTIONS = [
     accepted: `${AGE_FORMS}, or "default"`,
     schema: NONE_OR_SIZE,
     unit: 'ms',
-    default: HOME,
+    default: 'the setting logs.max_age',
     help: 'delete rotated files that are older than this; 0 for no limit',
+    meaning: 'delete rotated files that are older than this',
   },
   {
     name: 'log_max_total',
@@ -179,8 +185,8 @@ export const LOG_OPTIONS = [
     accepted: `${SIZE_FORMS}, or "default"`,
     schema: NONE_OR_SIZE,
     unit: 'bytes',
-    default: HOME,
-    help: 'how large all its log files together may be',
+    default: 'the setting logs.max_app_total',
+    help: 'size of all its log files together',
   },
   {
     name: 'log_compress',
@@ -188,8 +194,9 @@ export const LOG_OPTIONS = [
     key: 'logCompress',
     field: 'logCompress',
     ...wordOrDefault(LOG_COMPRESSIONS),
-    default: HOME,
+    default: 'the setting logs.compress',
     help: 'how to compress rotated files: gzip, zstd or none',
+    meaning: 'how to compress rotated files',
   },
   {
     name: 'log_overflow',
@@ -198,7 +205,7 @@ export const LOG_OPTIONS = [
     field: 'logOverflow',
     ...enumKind(LOG_OVERFLOWS),
     default: 'block',
-    help: 'if the disk is slow, the app waits (block), or lines are dropped and counted (drop) (default: block)',
+    help: 'if the disk is slow, the app waits (block), or nclust drops and counts lines (drop) (default: block)',
   },
   {
     name: 'log_rate_limit',
@@ -211,8 +218,9 @@ export const LOG_OPTIONS = [
     unit: 'bytes',
     default: 'none',
     help:
-      'how much an instance may write per second; lines above this are dropped and counted; "none" for ' +
+      'size that an instance may write per second; nclust drops and counts lines above it; "none" for ' +
       'no limit (default: none)',
+    meaning: 'size that an instance may write per second; nclust drops and counts lines above it',
   },
   {
     name: 'log_ship',
@@ -227,6 +235,7 @@ export const LOG_OPTIONS = [
     help:
       'also send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or ' +
       'exec:command; may be given several times; "none" to disable',
+    meaning: 'also send its lines to these targets',
   },
 ];
 

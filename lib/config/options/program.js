@@ -22,7 +22,7 @@ export const PROGRAM_OPTIONS = [
     field: 'namespace',
     ...text,
     default: '"default"',
-    help: 'group the app belongs to (default: "default")',
+    help: 'group of the app (default: "default")',
   },
   {
     name: 'instances',
@@ -34,15 +34,16 @@ export const PROGRAM_OPTIONS = [
     help:
       'processes to run: N, max or 0 (one per CPU), -N (CPUs less N), N%; Node.js programs then run in ' +
       'cluster mode',
+    meaning: 'processes to run; Node.js programs then run in cluster mode',
   },
   {
     name: 'cwd',
     flags: '--cwd <folder>',
     key: 'cwd',
     ...text,
-    default: 'on the command line the current folder; in a file the folder in which the script is found',
+    default: 'the folder of the script',
     help: 'working directory (default: the current one)',
-    meaning: 'working directory; a relative path is resolved from the folder of the file',
+    meaning: 'working directory',
   },
   {
     name: 'interpreter',
@@ -51,7 +52,7 @@ export const PROGRAM_OPTIONS = [
     key: 'interpreter',
     ...text,
     default: 'by extension or first line',
-    help: 'program that runs the script; "none" executes the script itself (default: by extension or first line)',
+    help: 'program that runs the script; "none": the script itself (default: by extension or first line)',
   },
   {
     name: 'node_args',
@@ -61,7 +62,7 @@ export const PROGRAM_OPTIONS = [
     ...words,
     default: 'none',
     help: 'options for the interpreter, in one quoted argument',
-    meaning: 'options for the interpreter; a text is split into words as in a shell',
+    meaning: 'options for the interpreter; a text is split as in a shell',
   },
   { flags: '--node-args <words>', key: 'nodeArgs', ...words, help: 'the same as --interpreter-args' },
   {
@@ -81,7 +82,7 @@ export const PROGRAM_OPTIONS = [
     field: 'maxRestarts',
     ...whole,
     default: '16',
-    help: 'unstable exits within 10 minutes before nclust stops restarting it (default: 16)',
+    help: 'unstable exits that are allowed within 10 minutes (default: 16)',
   },
   {
     name: 'restart_delay',
@@ -169,7 +170,7 @@ export const PROGRAM_OPTIONS = [
     ...duration,
     unit: 'ms',
     default: '10000',
-    help: 'how long to wait until it is ready (default: 10s)',
+    help: 'time limit until it is ready (default: 10s)',
   },
   {
     name: 'shutdown_with_message',
@@ -178,7 +179,7 @@ export const PROGRAM_OPTIONS = [
     field: 'shutdownWithMessage',
     ...flag,
     default: 'false',
-    help: 'ask it to stop with the message "shutdown" in place of a signal',
+    help: 'send the message "shutdown" in place of the stop signal',
   },
   {
     name: 'scheduling',
@@ -190,6 +191,7 @@ export const PROGRAM_OPTIONS = [
     help:
       'which instance gets a connection in cluster mode: least-connections, sticky (by client address) or os ' +
       '(default: least-connections)',
+    meaning: 'which instance gets a connection in cluster mode; sticky chooses by client address',
   },
   {
     name: 'max_surge',
@@ -198,7 +200,7 @@ export const PROGRAM_OPTIONS = [
     field: 'maxSurge',
     ...whole,
     default: '1',
-    help: 'how many new instances a reload starts at a time, beside the old ones (default: 1)',
+    help: 'new instances that a reload starts at a time (default: 1)',
   },
   {
     name: 'max_unavailable',
@@ -207,7 +209,7 @@ export const PROGRAM_OPTIONS = [
     field: 'maxUnavailable',
     ...whole,
     default: '0',
-    help: 'how many old instances a reload may stop before new ones are ready (default: 0)',
+    help: 'old instances that a reload may stop before new ones are ready (default: 0)',
   },
   {
     name: 'rollback_window',
@@ -217,9 +219,7 @@ export const PROGRAM_OPTIONS = [
     ...duration,
     unit: 'ms',
     default: '0',
-    help:
-      'how long a reload keeps the old instances, to go back to them if the new ones perform worse ' +
-      '(default: none)',
+    help: 'how long a reload keeps the old instances, in case the new ones do worse (default: none)',
   },
   {
     name: 'metrics',
@@ -254,7 +254,7 @@ export const PROGRAM_OPTIONS = [
     key: 'sourceMapSupport',
     ...flag,
     default: 'false',
-    help: 'show lines of the source in stack traces (Node.js with --enable-source-maps)',
+    help: 'show source lines in stack traces (--enable-source-maps of Node.js)',
   },
   {
     name: 'disable_source_map_support',
@@ -272,8 +272,8 @@ export const PROGRAM_OPTIONS = [
     field: 'vizion',
     ...flag,
     default: 'true',
-    help: 'do not ask git about the folder of its script',
-    meaning: 'include revision, branch and remote of the git checkout of its script in `nclust jlist`',
+    help: 'do not read the git revision of its script',
+    meaning: 'show its git revision, branch and remote in `nclust jlist`',
   },
   {
     name: 'execute_command',

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { readWatchPattern, TRIGGER_RULES } from '../../shared/spec/triggers.js';
-import { BYTES_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
+import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
 import { readFlag, readText, badOption } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
@@ -43,6 +43,7 @@ export const TRIGGER_OPTIONS = [
     help:
       'do not watch these names, paths, globs or regular expression; may be given several times. ' +
       'Dotfiles, node_modules and log files of the app are never watched',
+    meaning: 'do not watch these; dotfiles, node_modules and its log files are never watched',
   },
   {
     flags: '--ext <list>',
@@ -55,6 +56,7 @@ export const TRIGGER_OPTIONS = [
     schema: TEXTS,
     default: 'all',
     help: 'watch only files with these extensions: js,json',
+    meaning: 'watch only files with these extensions',
   },
   {
     flags: '--watch-delay <seconds>',
@@ -62,10 +64,11 @@ export const TRIGGER_OPTIONS = [
     field: 'watchDelayMs',
     name: 'watch_delay',
     read: asDelay,
-    accepted: DELAY_FORMS,
+    accepted: DURATION_FORMS,
     schema: { type: ['number', 'string'] },
     default: '100ms',
-    help: 'reload when no file has changed for this time: seconds on the command line, or 500ms',
+    help: 'reload when no file has changed for this time: seconds, or 500ms',
+    meaning: 'reload when no file has changed for this time',
   },
   {
     key: 'watchOptions',
@@ -76,8 +79,9 @@ export const TRIGGER_OPTIONS = [
     schema: { type: 'object' },
     default: 'none',
     help:
-      'options for chokidar, which watches the files: usePolling, interval, followSymlinks, depth, ' +
+      'settings of chokidar, which watches the files: usePolling, interval, followSymlinks, depth, ' +
       'awaitWriteFinish',
+    meaning: 'usePolling, interval, followSymlinks, depth, awaitWriteFinish',
   },
   {
     flags: '-c, --cron <pattern>',
@@ -90,6 +94,7 @@ export const TRIGGER_OPTIONS = [
     schema: { type: ['string', 'number', 'boolean', 'null'] },
     default: 'none',
     help: 'reload it at the times of this cron pattern, with or without seconds, in local time; 0 to disable',
+    meaning: 'reload it at these times, in local time',
   },
   {
     flags: '--cron-restart <pattern>',
@@ -109,6 +114,7 @@ export const TRIGGER_OPTIONS = [
     unit: 'bytes',
     default: 'none',
     help: 'reload an instance that uses more memory than this, with its child processes: 300M, 1G; 0 for no limit',
+    meaning: 'reload an instance that uses more memory than this, with its child processes',
   },
   {
     flags: '-p, --pid <file>',
@@ -119,8 +125,9 @@ export const TRIGGER_OPTIONS = [
     read: asPidFile,
     accepted: 'a path, or "default"',
     schema: { type: 'string' },
-    default: '<home>/pids/<name>-<id>.pid',
-    help: 'write its pid to this file; "default" for the file in the home',
+    default: '$NCLUST_HOME/pids/<name>-<id>.pid',
+    help: 'write its pid to this file; "default" for the file in $NCLUST_HOME/pids',
+    meaning: 'write its pid to this file',
   },
 ];
 
@@ -139,7 +146,7 @@ export const ADDING_OPTIONS = [
     schema: { type: 'boolean' },
     default: 'true',
     help: 'add it to the list without starting it',
-    meaning: 'false: add it to the list without starting it',
+    meaning: 'false: only add it to the list',
   },
 ];
 
