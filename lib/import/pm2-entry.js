@@ -68,7 +68,7 @@ export function pm2Entry(records, { name, env, pm2Home }) {
  * @param {Record<string, string>} env
  */
 function programOf({ pm_exec_path: file, exec_interpreter: interpreter, args }, env) {
-  // If this app is the static server of PM2, its settings are in variables.
+  // Drops the arguments of PM2's static server, because its settings are in variables.
   if (basename(String(file)) === 'Serve.js' && env.PM2_SERVE_PATH !== undefined) return { script: 'serve', args: [] };
   const words = Array.isArray(args) ? args.map(String) : [];
   const isCommand =

@@ -12,8 +12,8 @@ import { NclustError } from '../shared/errors.js';
  * @property {string} source  A file, or "pm2 jlist".
  * @property {Pm2Record[]} records
  * @property {string} pm2Home
- * @property {string | null} instead  Why nclust has read the backup instead of the file. Null: it
- *   has not read the backup.
+ * @property {string | null} instead  Why nclust has read the backup instead of the file. Null:
+ *   nclust has not read the backup.
  */
 
 const LIVE_MS = 60_000;
@@ -28,7 +28,7 @@ function pm2HomeOf({ cwd, env }) {
 
 /**
  * Reads the file of `pm2 save`, or its backup.
- * @param {string | undefined} file  Default: the one in the home of PM2.
+ * @param {string | undefined} file  Default: dump.pm2 in the home of PM2.
  * @param {Shell} shell
  * @returns {Pm2List}
  */
@@ -81,11 +81,14 @@ export async function readLiveList(shell) {
 
 /**
  * @param {string} pm2Home
- * @returns {number | null}  Pid of PM2. Null: PM2 does not run, or belongs to another user.
+ * @returns {number | null}  Pid in PM2's pid file. Null: the file is missing, no process has this
+ *   pid, or the process belongs to another user.
  */
 export function readRunningPm2(pm2Home) {
   try {
     const pid = Number(readFileSync(join(pm2Home, 'pm2.pid'), 'utf8'));
+    // The pid 0 would stand for the process group of this command.
+    if (!(pid > 0)) return null;
     process.kill(pid, 0);
     return pid;
   } catch {
@@ -127,7 +130,7 @@ function listIn(text) {
       const value = JSON.parse(line);
       if (Array.isArray(value)) return value;
     } catch {
-      // This line is part of the greeting.
+      // Tries the line above, because this line is part of the greeting.
     }
   }
   return null;

@@ -83,7 +83,8 @@ function takeOne(group, name, { pm2Home, shell }, taken) {
     taken.warnings.push(
       `PM2 no longer restarts "${name}", so it is imported as stopped; start it with: nclust start ${name}`,
     );
-  // buildSpec() used all variables, to find the interpreter. The spec keeps them in two parts:
+  // buildSpec() used all variables, to find the interpreter. The spec keeps the variables in
+  // two parts:
   // `env` for the variables of the app, `shellEnv` for the variables of the shell.
   taken.apps.push({ spec: { ...spec, shellEnv: snapshot(env.shell) }, resting });
 }
