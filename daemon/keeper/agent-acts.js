@@ -76,9 +76,9 @@ const SIGNALS = (value) => Array.isArray(value) && value.length <= SIGNALS_MAX &
 
 const FAULT = object({ code: maybe(text(WORD_MAX_CHARS)), message: text(TEXT_MAX_CHARS) });
 
-/** Limit for messages in a second, for an act that does not depend on the load. */
+/** Limit for messages per second, for an act whose frequency does not depend on the load. */
 const SELDOM = 100;
-/** Limit for messages in a second, for an act that comes with each listening socket of the app. */
+/** Limit for messages per second, for an act that an agent sends for each listening socket. */
 const BY_SOCKET = 2_000;
 const BY_CONNECTION = Infinity;
 /**

@@ -7,7 +7,7 @@ import { NclustError } from '../shared/errors.js';
 
 /** @typedef {{ uid: number, gid: number }} Owner */
 
-/** Time limit for a service to start with all its apps, in ms. */
+/** Time limit for a command, in ms. With systemd, the start of a service waits for all apps. */
 const COMMAND_MS = 15 * 60_000;
 
 /**

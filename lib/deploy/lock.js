@@ -9,9 +9,10 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
  * fails if the link exists.
  *
  *     .lock -> <token> <who> since <time>
- *                        held over several connections; the deploying command removes the lock
+ *                        the deploying command holds the lock over several connections, then
+ *                        removes the lock
  *                    active-<token> <who> since <time>
- *                        for the switch; the host completes the switch and removes the lock
+ *                        the host holds the lock during the switch, then removes the lock
  *
  * @typedef {object} Lock
  * @property {string} token

@@ -39,7 +39,8 @@ git -C "$nclust_root/repo.git" config remote.origin.url "$nclust_repo"
 git -C "$nclust_root/repo.git" fetch --quiet --prune --force origin ${BRANCHES_AND_TAGS}`;
 
 /**
- * The host completes or undoes the switch even if the connection breaks.
+ * Makes $nclust_name the current release, then runs the hook. If the hook fails, makes the previous
+ * release current again. The host completes or undoes the switch even if the connection breaks.
  * @param {Deployment} deployment
  * @param {HookName} hookName
  */

@@ -203,8 +203,8 @@ function isFilled(value) {
 }
 
 /**
- * Refuses a text that contains white space, and a text that begins with "-", because a program
- * would read the second as an option.
+ * Refuses a text that contains white space. Also refuses a text that begins with "-", because a
+ * program would read such a text as an option.
  * @param {unknown} value
  * @returns {value is string}
  */

@@ -179,7 +179,7 @@ function diskOf(home) {
       isRemote: REMOTE_TYPES.includes(type >>> 0),
     };
   } catch {
-    // The system does not describe this folder, usually because it does not exist yet.
+    // Looks at the folder above, because this folder probably does not exist yet.
     return folder === dirname(folder) ? null : diskOf(folder);
   }
 }

@@ -1,5 +1,5 @@
 // Knows: the known problems of a machine, and a remedy for each.
-// Must not: read anything; facts.js does.
+// Must not: examine the machine, because facts.js does this.
 // Start at: RULES.
 import { formatBytes } from '../render/slots.js';
 import { adviseOnListenFailure, describeListenFailure } from '../shared/death-text.js';
@@ -9,7 +9,7 @@ import { shellQuote } from '../shared/shell-quote.js';
 /** @import { Facts } from './facts.js' */
 
 /**
- * bad: breaks a guarantee now or soon. warn: may break one later. note: good to know.
+ * bad: breaks a guarantee now or soon. warn: may break a guarantee later. note: good to know.
  * @typedef {{ level: 'bad' | 'warn' | 'note', what: string, remedy: string }} Finding
  */
 

@@ -32,7 +32,10 @@ const QUESTION_MS = 15_000;
 /** Time limit for connect(), which may have to start a manager. */
 const CONNECT_MS = 30_000;
 
-/** Long, because a rollout replaces workers one after the other, and each may start slowly. */
+/**
+ * Time limit for a change. It is long, because a rollout replaces workers one after the other, and
+ * each worker may start slowly.
+ */
 const CHANGE_MS = 600_000;
 
 /** The maximum of setTimeout(). */

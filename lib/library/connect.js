@@ -11,7 +11,7 @@ import { resolveHome } from '../shared/paths.js';
  *   changes.
  * @param {AbortSignal} [o.signal]
  * @param {(sentence: string) => void} [o.onWarning]  Default: process.emitWarning().
- * @returns {Promise<import('./nclust.js').Nclust>}  The caller closes it.
+ * @returns {Promise<import('./nclust.js').Nclust>}  The caller must call close().
  */
 export async function connect({
   home = resolveHome(process.env),

@@ -16,7 +16,10 @@ import { readTargets } from './changes.js';
 /** One name is enough, because each connection has one subscription. */
 const SUBSCRIPTION = 'events';
 
-/** If control dies this number of times before it answers, the request is probably the cause. */
+/**
+ * If control dies this number of times before it answers, followEvents() throws, because the
+ * request is probably the cause.
+ */
 const MAX_FRUITLESS = 5;
 
 /**
@@ -214,7 +217,7 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
       if (item.done) end();
       return item.done ? { done: true, value: undefined } : item;
     } catch (error) {
-      // end() has closed the connection, which caused this error.
+      // After end(), drops the error, because end() causes it when it closes the connection.
       if (over.signal.aborted) return { done: true, value: undefined };
       onFailed(toNclustError(error));
       end();

@@ -41,7 +41,8 @@ const PASTE_END = '\u001b[201~';
 const PASTE_MAX_CHARS = 64 * 1024;
 
 /**
- * A sequence may arrive in parts, for example over ssh.
+ * Waits for the rest of an escape sequence, because the sequence may arrive in parts, for example
+ * over ssh.
  * @returns {{ push: (text: string) => Key[], flush: () => Key[], isWaiting: () => boolean }}
  *   `isWaiting`: the rest of an escape sequence is missing. flush() stops waiting for this rest.
  *   Neither applies to a paste.

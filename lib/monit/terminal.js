@@ -64,7 +64,7 @@ export function createTerminal({ input, output }) {
       try {
         input.setRawMode(false);
       } catch (error) {
-        // If the terminal is closed, there is nothing to restore.
+        // Ignores the error of a closed terminal, because there is nothing to restore.
         if (!GONE.includes(String(/** @type {NodeJS.ErrnoException} */ (error).code))) throw error;
       }
       input.pause();

@@ -88,7 +88,8 @@ async function findInspector({ pid, name, id, addresses }, before, signal) {
     }
     await pause(LOOK_EVERY_MS, undefined, { signal });
   }
-  // Node.js ignores the signal if its inspector is already open, so also try the old ports.
+  // If the inspector is already open, Node.js ignores the signal. So this function also tries the
+  // ports that were open before the signal.
   const ofTheApp = new Set(addresses.map(({ port }) => port));
   for (const port of before.values()) {
     const url = ofTheApp.has(port) ? null : await inspectorAt(port);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { WebSocket } from 'ws';
 
-/** Large, because the answer with a profile is one message. */
+/** Maximum size of an answer. It is large, because the answer with a profile is one message. */
 const ANSWER_MAX_BYTES = 1024 ** 3;
 
 const SHUT_MS = 2_000;
@@ -72,7 +72,8 @@ export async function openDebugger(url) {
     const answer = new Promise((resolve, reject) => {
       waiting.set(id, { resolve, reject });
     });
-    socket.send(JSON.stringify({ id, method, params }), () => {}); // An error closes the socket.
+    // Ignores an error here, because the socket then closes, and `closed` rejects the answer.
+    socket.send(JSON.stringify({ id, method, params }), () => {});
     return timeoutMs > 0 ? withTimeout(timeoutMs, answer) : answer;
   }
 
@@ -84,7 +85,7 @@ export async function openDebugger(url) {
         const said = ask('Runtime.evaluate', {
           expression: `${builtin('node:inspector')}.close()`,
           includeCommandLineAPI: true,
-        }).catch(() => {}); // close() also ends this connection, so the answer may be lost.
+        }).catch(() => {}); // Ignores a lost answer, because close() also ends this connection.
         await withTimeout(SHUT_MS, Promise.race([closed, said.then(() => closed)])).catch(() => {});
       }
       socket.terminate();

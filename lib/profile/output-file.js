@@ -71,8 +71,8 @@ function create(file) {
 
 /**
  * On Linux, if the process belongs to another user, creates a temporary file, because that user may
- * not be able to write to the folder. Otherwise returns null. The temporary file stays open here.
- * If that user replaces the file, nclust still reads the original.
+ * not be able to write to the folder. Otherwise returns null. nclust keeps the temporary file
+ * open. If that user replaces the file, nclust still reads the original.
  * @param {number} pid
  */
 function betweenUsers(pid) {

@@ -75,7 +75,7 @@ export function toFilePath(url) {
 }
 
 const BEGIN_MS = 15_000;
-/** Long, because the answer contains the whole profile. */
+/** Time limit to stop a profile. It is long, because the answer contains the whole profile. */
 const END_MS = 60_000;
 const SNAPSHOT_MS = 1_800_000;
 

@@ -82,7 +82,7 @@ const STYLES = {
  * @param {LoggedEvent} event
  */
 export function eventWords(event) {
-  // A newer version of nclust may have logged an unknown type.
+  // Shows an unknown type unchanged, because a newer version of nclust may have logged the event.
   return Object.hasOwn(WORDS, event.type) ? WORDS[event.type](event) : event.type;
 }
 

@@ -99,8 +99,8 @@ function paths(slot) {
     pm_err_log_path: slot.errorFile || '/dev/null',
     ...(slot.logFile ? { pm_log_path: slot.logFile } : {}),
     ...(slot.pidFile ? { pm_pid_path: slot.pidFile } : {}),
-    // The interpreter as the user gave it, or only its name, such as "node" or "python3", as in
-    // PM2. Scripts compare this word.
+    // Reports the interpreter as the user gave it. If the user gave none, reports only its name,
+    // such as "node" or "python3". PM2 does the same. Scripts that read jlist compare this word.
     exec_interpreter: slot.spec?.interpreterGiven ?? (slot.spec?.kind === 'node' ? 'node' : basename(slot.interpreter)),
     exec_mode: `${slot.mode}_mode`,
     node_args: slot.interpreterArgs,
@@ -125,7 +125,7 @@ function state(slot) {
 
 /** @param {SlotStatus} slot */
 function settings({ spec: given, watching, autorestart }) {
-  // An earlier version of the manager does not send all fields.
+  // Adds defaults, because an earlier version of the manager does not send all fields.
   const spec = given && completeSpec(given);
   return {
     autostart: spec?.autostart ?? true,

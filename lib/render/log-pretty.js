@@ -9,8 +9,8 @@ const VALUE_MAX_CHARS = 80;
 const FIELDS_MAX = 12;
 
 /**
- * A smaller number is a time in seconds (up to the year 5138). A larger number is a time in ms
- * (from 1973).
+ * A time below this number is in seconds (up to the year 5138). Any other time is in ms (from
+ * 1973).
  */
 const SECONDS_MAX = 1e11;
 

@@ -5,7 +5,10 @@ const COLOURS = /(\u001b\[[\d;:]*m)/;
 const SEQUENCES = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?/;
 const CHARACTERS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
-/** The only group matches colours. The rest matches other sequences and control characters. */
+/**
+ * The only group of this pattern matches colours. The rest of the pattern matches other escape
+ * sequences and control characters.
+ */
 const CONTROLS = new RegExp(`${COLOURS.source}|${SEQUENCES.source}|${CHARACTERS.source}`, 'g');
 
 const EVERY_COLOUR = new RegExp(COLOURS, 'g');

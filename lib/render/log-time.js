@@ -13,7 +13,7 @@ let dayjs = null;
  */
 export function formatTime(atMs, format) {
   if (atMs === null) return '-';
-  // Loaded here, because most commands print no time.
+  // Loads dayjs at the first use, because most commands print no time.
   dayjs ??= /** @type {typeof import('dayjs')} */ (createRequire(import.meta.url)('dayjs'));
   return dayjs(atMs).format(format);
 }

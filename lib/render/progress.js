@@ -33,7 +33,8 @@ export function renderProgress({ doing, forMs, progress, ageMs }, { columns, row
     ...renderColumns(cells, { paint, widths: [nameWidth, PHASE_WIDTH] }).map((line) => `  ${line}`),
     ...(left > 0 ? [`  and ${left} more`] : []),
   ];
-  // A line of the full width would wrap. Then the next block would not overwrite this block.
+  // Cuts the lines, because a line of the full width would wrap. Then the next block would not
+  // overwrite this block.
   return cutLines(lines, columns - 1);
 }
 

@@ -68,8 +68,8 @@ const CONDENSED = [
 const MINI = [ID, NAME, STATUS, CPU, { title: 'mem', cell: ({ memoryBytes }) => formatBytes(memoryBytes) }];
 
 /**
- * Renders all columns if they fit or if the output is a pipe. Otherwise renders a shorter table of
- * PM2.
+ * Renders all columns if they fit or if the output is not a terminal. Otherwise renders one of the
+ * two shorter tables that PM2 also has.
  * @param {Row[]} slots
  * @param {View} view
  */

@@ -14,7 +14,10 @@ const Table = /** @type {typeof import('cli-table3')} */ (createRequire(import.m
 export const BRANCH = '├ ';
 export const LAST_BRANCH = '└ ';
 
-/** Texts that share a cell. Few, because cli-table3 measures the whole cell again for each line. */
+/**
+ * Number of texts that share a cell. It is small, because cli-table3 measures the whole cell again
+ * for each line.
+ */
 const TEXTS_IN_ONE = 4;
 
 /** Minimum width of a column, because shorter beginnings of names look alike. */

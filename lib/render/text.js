@@ -37,7 +37,8 @@ export function escapeControls(text) {
 }
 
 /**
- * Safe for a terminal: JSON.stringify() itself escapes only characters below a space.
+ * Returns JSON that is safe for a terminal. Escapes the characters of HOSTILE, because
+ * JSON.stringify() escapes only control characters below a space.
  * @param {unknown} value
  */
 export function jsonLine(value) {

@@ -54,7 +54,8 @@ async function reasonAgainst(home) {
   }
   if (countSavedApps(home) === 0) return null;
   if (!existsSync(outputSocket(paths.run))) return 'it contains a list of apps that another command started';
-  // A killed foreground run has left this list. The new run must not start the apps of that list.
+  // Removes the list of a killed foreground run, because this run must not start the apps of that
+  // list.
   for (const file of [paths.state, paths.stateBackup]) rmSync(file, { force: true });
   return null;
 }
@@ -68,7 +69,8 @@ function makeHome(folders) {
       checkHome(home);
       return home;
     } catch {
-      // The folder is missing, read-only, unsafe, or its path is too long for a socket.
+      // Tries the next folder, because this folder is missing, read-only or unsafe, or because its
+      // path is too long for a socket.
     }
   }
   throw new NclustError(

@@ -158,7 +158,7 @@ export function createGatekeeper({ username, password }) {
 }
 
 /**
- * timingSafeEqual() needs inputs of the same length.
+ * Returns a hash of the text, because timingSafeEqual() needs inputs of the same length.
  * @param {string} text
  */
 function digest(text) {

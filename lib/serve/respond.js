@@ -20,14 +20,16 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
   request.headers.range = isSame(request.headers['if-range'], modifiedAtMs)
     ? satisfiable(request.headers.range, size)
     : undefined;
-  // isSame() has checked If-Range. send() would also accept a weak entity tag or a later date.
+  // Removes If-Range, which isSame() has checked, because send() would also accept a weak entity
+  // tag or a later date.
   delete request.headers['if-range'];
-  // compression() does not set Vary for status 304 and 206. Without Vary, a cache could confuse the
-  // compressed form and the plain form.
+  // Sets Vary here, because compression() does not set Vary for status 304 and 206. Without Vary, a
+  // cache could confuse the compressed form and the plain form.
   varyBy(response, 'Accept-Encoding');
   const isWhole = status !== undefined;
   response.setHeader('Cache-Control', isWhole ? 'no-cache' : cacheControl(file));
-  // locate() has already checked for hidden files and for paths outside of the root.
+  // Allows hidden names here, because locate() has already refused hidden files and paths outside
+  // of the root.
   const stream = send(request, encodePath(relative(root, file).split(sep)), {
     root,
     cacheControl: false,
@@ -58,8 +60,8 @@ function isSame(ifRange, modifiedAtMs) {
 }
 
 /**
- * If a client requests the last N bytes of a shorter file, the answer must be the whole file (RFC
- * 9110, 14.1.2), but send() refuses such a request.
+ * Returns a range that send() accepts. If a client requests the last N bytes of a shorter file, the
+ * range is the whole file (RFC 9110, 14.1.2), because send() refuses such a request.
  * @param {string | undefined} range
  * @param {number} size
  */

@@ -1,5 +1,6 @@
 // A hand-written cluster that prints a line when all workers listen. SIGUSR2 reloads in the usual
-// way: disconnect a worker, wait for its exit, fork, wait until the new one listens, next worker.
+// way: disconnect a worker, wait for its exit, fork, wait until the new worker listens, next
+// worker.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 

@@ -138,8 +138,8 @@ function pairsOf(steps) {
 }
 
 /**
- * @typedef {{ from: string[], ms: number }} Spent  CPU of the gone instances of a slot. `from`:
- *   instances that the keeper may report again.
+ * @typedef {{ from: string[], ms: number }} Spent  CPU time of the gone instances of a slot.
+ *   `from`: instances that `ms` already includes and that the keeper may report again.
  */
 
 /**

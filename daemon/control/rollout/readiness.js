@@ -90,7 +90,10 @@ function isProven(registry, seat) {
   );
 }
 
-/** With these options Node.js waits for a debugger, or loads the main module in another process. */
+/**
+ * With these options Node.js waits for a debugger, or loads the main module in another process. So
+ * the instance counts as booted when its process has started.
+ */
 const ELSEWHERE = /(^|\s)--(inspect-brk|inspect-wait|watch|test|run)\b/;
 
 /**

@@ -50,8 +50,8 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
 }
 
 /**
- * The environment of an instance without NCLUST_INSTANCE. Depends only on the spec, the slot and
- * the secrets.
+ * Returns the environment of an instance, except NCLUST_INSTANCE. This environment is the same for
+ * each instance of a slot, unless the spec or the secrets change.
  * @param {AppSpec} spec
  * @param {Pick<Place, 'id' | 'slot'>} place
  * @param {string} home

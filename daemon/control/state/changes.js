@@ -233,8 +233,8 @@ function restartAll(change, name, by) {
 }
 
 /**
- * Node.js orphans are replaced side by side, because they share sockets. Other orphans leave
- * before their replacements start.
+ * A Node.js orphan stays until its replacement is up, because the two processes can share sockets.
+ * Other orphans exit before their replacements start.
  * @param {DesiredApp} app
  * @param {DesiredSlot[]} slots
  * @param {Rollout['cause']} cause

@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 
 /**
  * Imports a config file. If package.json declares the wrong module format, imports the file again
- * in the right format. If this format is CommonJS, the lines before the first `require` or `module`
- * run twice.
+ * in the right format. If the right format is CommonJS, the first import has run the lines before
+ * the first `require` or `module` as an ES module, so these lines run twice.
  * @param {string} file
  * @returns {Promise<Record<string, unknown>>}
  */

@@ -16,7 +16,8 @@ export function findProgram(name, { path, cwd }) {
   if (name.includes('/')) return isProgram(resolve(cwd, name)) ? resolve(cwd, name) : null;
   if (name === '') return null;
   for (const folder of (path ?? '').split(delimiter)) {
-    if (!isAbsolute(folder)) continue; // The manager resolves a relative folder differently.
+    // Skips a relative folder, because the manager resolves the folder from another directory.
+    if (!isAbsolute(folder)) continue;
     const file = join(folder, name);
     if (isProgram(file)) return file;
   }

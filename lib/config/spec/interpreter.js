@@ -23,7 +23,8 @@ import { findProgram, isProgram } from './find-program.js';
  * @property {{ file: string, version: string }} node
  * @property {Pick<Owner, 'uid' | 'gid'>} owner  Of the app. `--version` of an interpreter runs as
  *   this user, because this user may be able to replace the interpreter.
- * @property {string[]} nodeArgs  The user's options for Node.js, with those in NODE_OPTIONS.
+ * @property {string[]} nodeArgs  The user's options for Node.js, including the options in
+ *   NODE_OPTIONS.
  */
 
 /** Interpreters to try for each extension, in order. @type {Record<string, string[]>} */
@@ -240,7 +241,7 @@ function nodeVersion(file, { node, owner: { uid, gid } }) {
 
 const HEAD_BYTES = 512;
 
-/** ELF, Mach-O (both byte orders, 32 and 64 bit, universal). */
+/** First bytes of an ELF or Mach-O file (both byte orders, 32 and 64 bit, universal). */
 const MAGIC = ['7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe'];
 
 /**

@@ -44,7 +44,8 @@ function nameOf(self) {
   try {
     return userInfo().username;
   } catch {
-    return String(self); // A container may run with a user id that has no account.
+    // Shows the number, because a container may run with a user id that has no account.
+    return String(self);
   }
 }
 

@@ -173,5 +173,7 @@ function endWithProgram(nclust) {
 /** @param {Nclust} nclust */
 async function keepAlive(nclust) {
   const nothing = nclust.events({ types: ['nclust:nothing'] });
-  await nothing.next().catch(() => {}); // Resolves at disconnect() or when the manager exits.
+  // Waits for an event that never comes. The wait keeps the program alive, and ends at disconnect()
+  // or when the manager exits.
+  await nothing.next().catch(() => {});
 }

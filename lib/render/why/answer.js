@@ -6,7 +6,10 @@ import { nameSubject, formatSpan } from './fold.js';
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
 /** @import { ShownStatus, SlotStatus } from '../../shared/wire/protocol.js' */
 
-/** If two crashes are further apart than this, the answer leaves out the earlier crash. */
+/**
+ * If two crashes are further apart than this, the answer leaves out the earlier crash. If an app is
+ * online, a crash that is older than this does not explain its state.
+ */
 const APART_MS = 10 * 60_000;
 
 /** The answer describes only the instances with the worst status. @type {ShownStatus[]} */
@@ -42,7 +45,7 @@ function onlineText(name, slots, { crashes, own, nowMs }) {
   const last = crashes.at(-1);
   if (!last) return `${name} is online${since(firstStart(slots), nowMs)}${afterRollout(slots, own)}`;
   const how = `${describeEnd(last)}${quoteLastLine(last)}`;
-  // An old crash does not explain the present state of the app.
+  // Shows an old crash apart from the present state, because the crash does not explain this state.
   if (nowMs - last.at > APART_MS)
     return (
       `${name} is online${since(firstStart(slots), nowMs)}; ` +
@@ -212,8 +215,10 @@ function isAboutSlot(slot, { type, app, id, generation, slots }) {
 const BEGINNINGS = ['added', 'stop', 'rollout:began', 'manager:ending'];
 
 /**
- * The latest crashes that belong together, oldest first. Skips a rollout that was halted or rolled
- * back: its crashes do not count, and its beginning does not separate other crashes.
+ * Returns the crashes after the last event of BEGINNINGS, oldest first. Leaves out crashes that a
+ * gap of more than APART_MS or a "gave-up" event separates from later crashes. Skips a rollout that
+ * was halted or rolled back: its crashes do not count, and its beginning does not separate other
+ * crashes.
  * @param {LoggedEvent[]} events
  */
 export function listCrashes(events) {

@@ -28,7 +28,7 @@ export function foldEvents(events) {
 /**
  * Leaves out events that another line shows: a start or a back-off whose outcome is known, an
  * instance that got ready as a step of a rollout, and an exit that a user or a rollout requested,
- * unless it needed SIGKILL.
+ * unless the instance needed SIGKILL.
  * @param {LoggedEvent[]} events
  */
 function withoutConsequences(events) {

@@ -141,7 +141,9 @@ function isClosedTo(user, folder) {
 }
 
 /**
- * Every user can create files in /tmp, but only root can rename or remove the files of root.
+ * Whether only root can rename or remove `found`, because `found` belongs to root and is in a
+ * sticky folder of root. For example, every user can create files in /tmp, but cannot remove the
+ * files of root.
  * @param {Stats} folder
  * @param {Stats} [found]
  */

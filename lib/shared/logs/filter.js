@@ -11,7 +11,7 @@ export { LEVELS, detectLevel };
 /**
  * @typedef {object} FilterOptions
  * @property {Grep | null} [grep]
- * @property {Level | null} [level]  This level and more important ones.
+ * @property {Level | null} [level]  The filter keeps this level and more important levels.
  */
 
 /**

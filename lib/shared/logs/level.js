@@ -38,7 +38,7 @@ const WORDS = {
 /** The most reliable key first. */
 const KEYS = /** @type {const} */ (['level', 'severity', 'log.level']);
 
-/** Most lines do not match, and need not be parsed. */
+/** detectLevel() parses only lines that match this pattern. Most lines do not match. */
 const MENTION = /"(?:level|severity|log\.level)"/;
 
 /**
@@ -93,7 +93,8 @@ function readLevel(value) {
 }
 
 /**
- * Reads numbers of pino and bunyan. Ignores numbers below 10, because syslog uses 0 for the worst.
+ * Reads numbers of pino and bunyan. Ignores numbers below 10, because syslog uses 0 for
+ * the most important level.
  * @param {number} number
  */
 function ofNumber(number) {

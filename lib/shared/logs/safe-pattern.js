@@ -115,8 +115,9 @@ function withTimeLimit(pattern) {
 const COPIES_MAX = 20;
 
 /**
- * Alternatives ("|") and optional parts are choices. Up to this number of choices multiplies the
- * cost by a constant. With more choices, the cost counts as unknown.
+ * Alternatives ("|") and optional parts are choices. If a pattern has at most this number of
+ * choices, they multiply its cost only by a constant, which estimateCost() ignores. If the pattern
+ * has more choices, its cost counts as unknown.
  */
 const CHOICES_MAX = 6;
 

@@ -44,7 +44,8 @@ export function parseOtlp(text) {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.search !== '' || url.hash !== '')
     return null;
-  // A URL with a path stays unchanged, as with OTEL_EXPORTER_OTLP_METRICS_ENDPOINT.
+  // Adds the usual path if the URL has no path. A URL with a path stays unchanged, as with
+  // OTEL_EXPORTER_OTLP_METRICS_ENDPOINT.
   if (url.pathname === '/') url.pathname = '/v1/metrics';
   return url.href;
 }

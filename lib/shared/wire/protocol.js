@@ -75,7 +75,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string | null} signal
  * @property {DeathCause} cause
  * @property {string | null} by  The command, trigger, limit or signal sender behind `cause`. Null:
- *   not known, or none.
+ *   `cause` has no such source, or the source is not known.
  * @property {number} uptimeMs
  * @property {boolean} wasReady
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
@@ -97,7 +97,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} family  4, 6, or 0 for a Unix socket.
  * @property {string} code  Error code of the system, such as EADDRINUSE or EACCES.
  * @property {string | null} app  The app of this manager that holds the address.
- * @property {boolean} [isUdp]  Reported only if the app did not handle the error, and exited.
+ * @property {boolean} [isUdp]  The socket is a UDP socket. The agent reports such a failure only
+ *   if the app exits because it does not handle the error.
  * @property {{ pid: number, command: string, isOwn?: boolean } | null} [holder]  isOwn: another
  *   instance of the app holds the address.
  */

@@ -82,7 +82,7 @@ async function longestWaitMs(url) {
   const address = addressOf({ url });
   const ledger = openLedger();
   const blocked = exchange(address, { agent: false, path: `/block?ms=${BLOCK_MS}`, timeoutMs: BLOCK_MS * 3 });
-  // Waits until the request has reached a worker.
+  // Waits until the blocking request has reached a worker.
   await pause(100);
   const asked = [];
   for (const until = performance.now() + BLOCK_MS - 300; performance.now() < until;) {

@@ -84,7 +84,8 @@ function firstAnswer(port) {
           clearInterval(asking);
           resolve(answer);
         },
-        () => {}, // Refused or reset: no worker listens yet.
+        // Tries again if the connection is refused or reset, because no worker listens yet.
+        () => {},
       );
     }, 5);
   });

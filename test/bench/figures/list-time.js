@@ -24,7 +24,7 @@ export async function measureLongList({ runs }) {
   });
 }
 
-/** Compares with an empty Node.js program. */
+/** Compares the time of `--version` and of `help` with the time of an empty Node.js program. */
 export async function measureCommandTime({ runs }) {
   const rival = openRival('nclust');
   const times = { node: [], '--version': [], help: [] };

@@ -26,7 +26,7 @@ const startedMono = performance.now();
   for (let line = 0; line < count; line += 1) {
     const text = block ?? 'line ' + line + ' of the flood\\n';
     bytes += text.length;
-    // Blocks wait if the pipe is full. Lines do not, because most programs do not wait.
+    // Waits only for blocks if the pipe is full, because most programs write lines without a wait.
     if (!process.stdout.write(text) && block) await new Promise((resolve) => process.stdout.once('drain', resolve));
   }
   process.stdout.write('', () => {

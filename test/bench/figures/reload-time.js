@@ -6,8 +6,9 @@ const BOOT_MS = 100;
 const WORKERS = 4;
 
 /**
- * nclust watches the first new worker for min_uptime before it stops an old one. PM2 and nclust
- * with `--min-uptime 0` do not. `--max-surge 4` starts all new workers at once.
+ * nclust watches the first new worker for min_uptime before it stops an old worker. PM2 does not
+ * watch new workers, and neither does nclust with `--min-uptime 0`. `--max-surge 4` starts all new
+ * workers at once.
  */
 export async function measureReloadTime({ runs }) {
   const theirs = await reloadMs('PM2', runs);

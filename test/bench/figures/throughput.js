@@ -11,14 +11,14 @@ const SECONDS = 1;
 const SETS_A_RUN = 2;
 /** Services take turns in short rounds, so that a busy moment of the machine affects all. */
 const ROUNDS_A_SET = 4;
-/** Each worker compiles its hot code first. */
+/** Rounds that do not count, because each worker first compiles its hot code. */
 const WARM_UP_ROUNDS = 3;
 const CONNECTIONS = 32;
 /** With fewer clients, the clients would be slower than the service, and limit the result. */
 const CLIENTS = Math.max(1, Math.min(CONNECTIONS, Math.floor(availableParallelism() / 2)));
 const NAMES = ['nclust', 'PM2', 'cluster'];
 
-/** The client is on the same machine. Runs take turns, so that a busy moment affects all three. */
+/** The clients run on the same machine as the services. */
 export async function measureThroughput({ runs }) {
   const rows = [];
   for (const workers of [2, 4]) {

@@ -12,7 +12,10 @@ import { createReaderTable } from './start-positions.js';
 /** @import { ReadLine } from './line-queue.js' */
 /** @import { KeptFile, PathReader } from './path-reader.js' */
 
-/** If at most this many bytes are left, they are read in the turn that switches to live lines. */
+/**
+ * If at most this many bytes are left, control reads them at once, so that it can switch to live
+ * lines in the same turn of the event loop.
+ */
 const LAST_BYTES = 256 * 1024;
 
 /** After this many new bytes, later lines are only counted, so that a slow client catches up. */

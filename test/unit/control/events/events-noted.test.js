@@ -240,7 +240,8 @@ test('a control does not repeat events of adopted instances, and notes once thos
   await rig.turn();
   expect(lines()).toEqual(before);
 
-  // An instance exits while no control runs. The next control notes this once.
+  // An instance exits while no control runs. Two controls run after that, but only the
+  // first notes the exit.
   rig.control.close();
   rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 9 });
   await rig.boot();
