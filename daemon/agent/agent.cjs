@@ -94,7 +94,8 @@ function obey(channel, sockets, requireOnDemand, vitals) {
     // channel.letGo lets the process exit when the app has closed everything. Otherwise the open
     // channel would keep the process alive.
     requireOnDemand('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
-      // Sends the last report now, because a signal without a handler ends the process at once.
+      // Sends the last report now, because after "drained" the keeper may send a signal. Without a
+      // handler for this signal, the process ends at once, and the 'exit' event does not occur.
       vitals.report();
       channel.say({ act: 'drained', caught: caughtSignals() });
     });

@@ -87,8 +87,8 @@ function createLoopLoad(isolate) {
   let waitedMs = 0;
   return {
     /**
-     * Returns a sum. Use only the difference of two values, and no value from before beExact() with
-     * a value from after beExact().
+     * Returns the active time as a running total. Only the difference of two values has a meaning.
+     * Do not compare a value from before beExact() with a value from after beExact().
      */
     activeMs: () => (performance === null ? cpuMs() + waitedMs : performance.eventLoopUtilization().active),
     watchTurn() {

@@ -146,8 +146,8 @@ function onPause(socket, talk) {
 /** @param {PlainSocket} socket */
 function halfClose(socket) {
   if (socket.writableEnded || socket.writableLength > 0) return;
-  // Adds an 'error' listener, because the app may have no such listener. If a line still arrives,
-  // writing the answer fails.
+  // If the client still sends a line, the app cannot write the answer, and the socket emits
+  // 'error'. Adds a listener for this error, because the app may not have one.
   socket.on('error', () => {}).end();
 }
 

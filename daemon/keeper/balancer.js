@@ -16,7 +16,8 @@ import { leastLoaded, meanLoad, stickyTarget } from './schedules.js';
 const BLOCKED_MS = 50;
 const CHANNEL_POLL_MS = 5;
 /**
- * Limit for one scope. Each connection takes a descriptor, and a hostile worker may accept nothing.
+ * Limit of the waiting connections of one scope. Each connection takes a descriptor, and a hostile
+ * worker may accept nothing.
  */
 const WAITING_MAX = 8_192;
 const CLOSE_MS = 1_000;

@@ -20,7 +20,7 @@ const TRIES = 3;
 /**
  * An installation whose control has not proven yet that it works.
  * @typedef {object} Probation
- * @property {string} before
+ * @property {string} before  Root of the previous installation.
  * @property {boolean} isNewKeeper  This keeper and its agent are from the new installation.
  * @property {Probation | null} earlier  Not null if `before` was on probation too.
  * @property {number} triesLeft

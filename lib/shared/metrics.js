@@ -5,8 +5,8 @@
 export const TICK_MS = 1_000;
 
 /**
- * The value of an app is the sum of its instances. The value of a longer step is the mean. With
- * `worst`, both are the greatest value.
+ * The value of an app is the sum of the values of its instances. The value of a 10 s step is the
+ * mean of its 1 s steps. With `worst`, the maximum replaces the sum and the mean.
  */
 export const SERIES = /** @type {const} */ ({
   cpu: { worst: false },

@@ -10,7 +10,9 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ];
 
-/** Node.js has its own paths in `lib/internal`. */
+/**
+ * A path of this repository. Excludes `lib/internal`, because these paths are files of Node.js.
+ */
 const PATH = /^(?:bin|lib|daemon|test)\/(?!internal\/)[\w./-]*\w\/?$/;
 const NAME = /^\w+\(\)$/;
 /**

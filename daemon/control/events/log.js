@@ -106,8 +106,8 @@ const OF_ROLLOUT = new Set(['rollout:window', 'rollout:done', 'rollout:halted', 
 /** @param {LoggedEvent[]} past  Oldest first. */
 function createRecall(past) {
   /**
-   * Bits by process, one bit for each event type. Bits need little memory, because a busy home has
-   * thousands of processes.
+   * Bits by instanceId, one bit for each event type. Uses bits to save memory, because a busy home
+   * has thousands of processes.
    * @type {Map<string, number>}
    */
   const living = new Map();

@@ -27,8 +27,8 @@ const MAX_ROUNDS = 10;
  */
 export function reconcile(context, name) {
   const { registry } = context;
-  // Releases the sockets before the plan stops old instances, because this control may die in
-  // between: the next control then still finds old instances, and releases the sockets.
+  // Releases the sockets before the plan stops old instances. If control dies between these two
+  // steps, the next control still finds old instances, so it releases the sockets again.
   if (isBeingCleared(registry, name)) releaseSockets(context, name);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     superviseRollout(context, name); // May change the desired state.

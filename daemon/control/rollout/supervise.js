@@ -1,6 +1,6 @@
-// Knows: a guarded reload: its desired state, its readiness, when it is halted or rolled back. Must
-// not: start or stop a process; the plan does that. Start at: reload() in changes.js, then
-// readReadiness() in readiness.js and this file.
+// Knows: the desired state and the readiness of a guarded reload, and when to halt or roll it back.
+// Must not: start or stop a process; the plan does that.
+// Start at: reload() in changes.js, then readReadiness() in readiness.js and this file.
 import { describeDeath } from '../../../lib/shared/death-text.js';
 import { findApp, replaceApp, getSpec } from '../state/desired.js';
 import { getSlotHistory, seatKey, listSeatsOfSlot } from '../state/registry.js';

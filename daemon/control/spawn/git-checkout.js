@@ -60,8 +60,8 @@ function keyOf({ uid, gid, versioning }) {
 /**
  * @param {Map<string, AppSpec>} wanted  By keyOf().
  * @param {Clock} clock
- * @returns {Promise<Map<string, GitFolder | null>>}  Null: not a checkout, or not readable. Without
- *   checkouts that were not read in time.
+ * @returns {Promise<Map<string, GitFolder | null>>}  Null: not a checkout, or not readable. If
+ *   reading a checkout took too long, its key is missing.
  */
 async function readAll(wanted, clock) {
   /** @type {Map<string, GitFolder | null>} */

@@ -8,8 +8,8 @@ import { findSlot } from './registry.js';
 
 /**
  * If a rollout fails, the app keeps the new name. The sockets stay under the first name. Throws
- * ERR_NCLUST_USAGE if the slots are not all slots of one app, and ERR_NCLUST_APP_EXISTS if another
- * app has the name.
+ * ERR_NCLUST_USAGE if `ids` contains slots of several apps, or only some slots of the app. Throws
+ * ERR_NCLUST_APP_EXISTS if another app has the name.
  * @param {Desired} desired  The desired state before any other change.
  * @param {number[]} ids
  * @param {string | undefined} name

@@ -8,8 +8,8 @@ const DEATHS_KEPT = 10;
  * The keeper stores the history in a note, so that the history survives control.
  * @typedef {object} SlotHistory
  * @property {number} spawns
- * @property {number} resetAt  The value of `spawns` at which the restart counter is 0. Each
- *   instance of a reload that never serves raises this value.
+ * @property {number} resetAt  The value of `spawns` at which the restart counter is 0. If an
+ *   instance of a reload never serves, the value rises, because its start is not a restart.
  * @property {RecordedDeath[]} deaths  Oldest first.
  * @property {SeatHistory | null} seat  The last changed seat without a living instance.
  * @property {{ generation: number, isOk: boolean } | null} ended  Null: the program did not finish.

@@ -42,7 +42,8 @@ async function expectNoGrowth(home, round) {
     found.push(now);
   }
   expect(await home.daemon()).toMatchObject({ keeperPid, controlPid });
-  // Uses the least of several rounds, because V8 drops compiled code that has not run for a while.
+  // Uses the least of several rounds, because the heap also shrinks and grows without a leak: V8
+  // drops compiled code that has not run for a while, and compiles the code again later.
   const least = (rounds, who, what) => Math.min(...rounds.map((one) => one[who][what]));
   const [first, middle, last] = [found.slice(0, WARM_UP), found.slice(WARM_UP, 2 * WARM_UP), found.slice(-WARM_UP)];
   for (const who of ['keeper', 'control']) {

@@ -130,7 +130,8 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
    * @param {{ filter?: string, sparks: Map<string, Points>, nowMs: number }} o
    */
   function update(sample, { filter, sparks, nowMs }) {
-    // Rows keep their places while the user points at the table or uses it.
+    // If the values of the sort column change all the time, rows keep their places while the user
+    // points at the table or uses it, and for KEPT_MS after a sort.
     const isBusy = body.matches(':hover') || body.contains(document.activeElement) || nowMs - sortedAt < KEPT_MS;
     const keep = isLively(sort.field) && isBusy ? held : null;
     if (!keep) sortedAt = nowMs;
