@@ -31,7 +31,10 @@ export class Child {
   /** @type {Address[]} */
   addresses = [];
   hasListened = false;
-  /** The last failed listen(), until it succeeds. @type {ListenFailure | null} */
+  /**
+   * The last failed listen(). Null after a listen() on the same port or path succeeds.
+   * @type {ListenFailure | null}
+   */
   listenFailure = null;
   hasAgent = false;
   /**

@@ -162,7 +162,7 @@ function ownerOf(home) {
 }
 
 /**
- * Looks at the nearest folder above if the home does not exist.
+ * Looks at the parent folder if the home does not exist.
  * @param {string} home
  * @returns {Facts['disk']}
  */

@@ -13,7 +13,7 @@ import { pm2Entry, splitEnvironment } from './pm2-entry.js';
  * @property {string[]} warnings
  */
 
-/** States in which PM2 does not run a process, and will not restart it. */
+/** States of processes that PM2 will not restart. Their slots are imported as stopped. */
 const RESTING = new Set(['stopped', 'stopping', 'errored']);
 
 /**

@@ -195,7 +195,8 @@ const LINES_OF_GREP = 1_000;
 export function neededData(state) {
   const row = selectedRow(state);
   if (!row) return { logs: null, trend: null };
-  // If an app has this id as its name, the manager sends the data of that app. This is harmless.
+  // If the name of an app is the id of this worker, the manager sends the data of that app. This is
+  // harmless.
   const targets = [row.app ? row.app.name : String(row.worker?.id)];
   const { grep } = state.logs;
   const asked = grep

@@ -20,7 +20,7 @@ export function processesWith(variable, value) {
         const command = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
         return environ.includes(`\0${variable}=${value}\0`) ? [{ pid: Number(entry), command }] : [];
       } catch {
-        // The process has exited.
+        // Skips the process, because it has exited or belongs to another user.
         return [];
       }
     });

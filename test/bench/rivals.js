@@ -50,7 +50,7 @@ export function openRival(name) {
     run,
     async list() {
       const { stdout } = await run(['jlist']);
-      // PM2's first command prints a banner before the JSON.
+      // Skips the text before the JSON, because PM2's first command prints a banner.
       return JSON.parse(stdout.slice(stdout.indexOf('[{') === -1 ? stdout.lastIndexOf('[]') : stdout.indexOf('[{')));
     },
     managerPids() {

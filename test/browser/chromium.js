@@ -16,7 +16,10 @@ export function findChromium() {
   );
 }
 
-/** Chromium's sandbox does not work for root, and /dev/shm is small in containers. */
+/**
+ * Turns off Chromium's sandbox for root, because it does not work there. Turns off the use of
+ * /dev/shm, because /dev/shm is small in containers.
+ */
 export const CHROMIUM_ARGS = [
   ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
   '--disable-dev-shm-usage',

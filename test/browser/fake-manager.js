@@ -3,7 +3,7 @@ import { WebSocketServer } from 'ws';
 import { onTestFinished } from 'vitest';
 import { readPageFiles } from '../../daemon/control/web/server.js';
 
-/** The same policy as the manager's. */
+/** The Content-Security-Policy of the real manager. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri " +
   "'none'; form-action 'none'; frame-ancestors 'none'";
@@ -14,8 +14,8 @@ const FILES = readPageFiles();
 
 /**
  * Starts a fake manager for the page. dashboard.test.js tests the page with a real manager.
- * @param {Record<string, (params: any, client: any) => any>} [o.methods]  They replace methods
- *   of the fake manager.
+ * @param {Record<string, (params: any, client: any) => any>} [o.methods]  These methods replace
+ *   methods of the fake manager.
  */
 export async function fakeManager({ mayAct = false, workers = [worker({})], methods = {} } = {}) {
   const state = {

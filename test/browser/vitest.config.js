@@ -11,7 +11,7 @@ export default defineConfig({
     testTimeout: 30_000 * slowdown,
     hookTimeout: 30_000 * slowdown,
     teardownTimeout: 30_000 * slowdown,
-    // The same as in the config of the other tests.
+    // The config of the other tests has the same number of retries.
     retry: process.env.CI ? 2 : 0,
     reporters: ['default', './test/rings/flaky-reporter.js'],
   },

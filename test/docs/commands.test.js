@@ -18,7 +18,7 @@ const PAGES = [
 
 const GENERAL = ['--version', '--help', '--color', '--no-color', '--silent', '-v', '-h', '-s'];
 
-/** A word in angle or square brackets is a placeholder. */
+/** A word in angle or square brackets, or with an ellipsis, is a placeholder. */
 const isPlaceholder = (word) => /[<[…]|\.\.\.$/.test(word);
 
 /** Finds the commands of nclust in code blocks and between backticks. */
@@ -80,7 +80,10 @@ function parse(text) {
   );
 }
 
-/** A page may name a command without its arguments: "`nclust stop` does it". */
+/**
+ * Accepts errors about missing arguments, because a page may name a command without its arguments:
+ * "`nclust stop` does it". Also accepts a request for help.
+ */
 function isWrong(error) {
   return !(
     error instanceof CommanderError &&

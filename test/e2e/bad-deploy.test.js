@@ -140,7 +140,7 @@ test('a rollback window gives the traffic back to the old workers when a new one
   const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
   const before = await app.pids();
   deploy(home, app, `${fixtureCode('http-echo')}\nsetTimeout(() => { throw new Error('out of luck'); }, 2500);\n`);
-  // The crash of a worker breaks at most the requests inside this worker.
+  // Uses few clients, because the crash of a worker may break the requests inside this worker.
   const traffic = startTraffic(app, { 'one-shot': 2 }, { pauseMs: 5 });
   const result = await home.nclust('reload', app.name, '--rollback-window', '20s');
   await untilNothingIsLeftOver(home);

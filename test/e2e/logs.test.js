@@ -9,7 +9,7 @@ const linesOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8').split('
 const expected = (name, count = LINES, step = 1) =>
   Array.from({ length: count / step }, (_, i) => `floods-stdout ${name} ${(i + 1) * step}`);
 
-/** Control reads this much at once: the size of a pipe. */
+/** The most bytes that control reads at once: the size of a pipe. */
 const READ_BYTES = 64 * 1024;
 const bytesOf = (lines) => lines.reduce((sum, line) => sum + line.length + 1, 0);
 
@@ -52,7 +52,8 @@ describe('logs lose no line', () => {
         deadlineMs: 30_000,
       },
     );
-    // As docs/logs.md promises: a death of control loses at most one read, and may cut a line.
+    // docs/logs.md promises this: a death of control loses at most the bytes of one read, and may
+    // cut a line.
     const written = expected('out', 200_000);
     const place = new Map(written.map((line, at) => [line, at]));
     const lines = linesOf(outFile);

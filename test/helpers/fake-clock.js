@@ -55,7 +55,7 @@ export function createFakeClock(startMs = 1_700_000_000_000) {
     },
     pending: () => timers.size,
     untilNextMs: () => Math.min(Infinity, ...[...timers.values()].map((timer) => timer.at - mono)),
-    /** Timers are not affected. */
+    /** Sets the wall clock back by `ms`. Timers do not change. */
     setBack(ms) {
       wallMs -= ms;
     },

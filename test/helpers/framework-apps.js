@@ -84,7 +84,8 @@ export async function startFrameworks(home, apps) {
   symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
   const started = await Promise.all(apps.map((app) => startApp(home, app)));
   for (const { result } of started) expect(result, `${result.stdout}${result.stderr}`).toMatchObject({ exitStatus: 0 });
-  // If an app boots longer than min_uptime on a busy machine, it counts as up before it listens.
+  // Waits, because an app that boots longer than min_uptime on a busy machine counts as up before
+  // it listens.
   await home.waitFor('all to listen', async () => (await home.list()).every((slot) => slot.addresses.length > 0), {
     deadlineMs: 30_000,
   });

@@ -21,7 +21,7 @@ const METHODS = [
 ];
 
 /**
- * No frame is a valid request to change something.
+ * Sends random frames. No frame is a valid request to change something.
  * @param {string} sock
  * @param {{ frames: number, seed: number }} o
  * @returns {Promise<void>}  Resolves when the server has processed all frames.

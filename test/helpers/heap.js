@@ -5,15 +5,21 @@ import { pause, waitFor } from './wait-for.js';
 const FRAMEWORKS = new URL('../frameworks/', import.meta.url);
 const INSPECTOR = 'http://127.0.0.1:9229/json/list';
 
-/** Several, because one collection does not free unsent messages and objects with finalizers. */
+/**
+ * Number of garbage collections. There are several, because one collection does not free unsent
+ * messages and objects with finalizers.
+ */
 const LOOKS = 4;
 const LOOK_EVERY_MS = 60;
 
-/** Left out: V8 creates and drops compiled code at any time, and the code grows with the work. */
+/**
+ * Types of nodes that `heapBytes` leaves out, because V8 creates and drops compiled code at any
+ * time, and the code grows with the work.
+ */
 const COMPILED = ['code', 'hidden'];
 
 /**
- * Measured through the inspector, which is closed again.
+ * inUse() opens the inspector of a process, measures these values, and closes the inspector.
  * @typedef {object} InUse
  * @property {number} heapBytes  After a full garbage collection, without compiled code.
  * @property {number} privateBytes  After the same collection, including V8's reserve.

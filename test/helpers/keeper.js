@@ -30,12 +30,13 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * @param {object} [o]
- * @param {string} [o.home]  Default: a new one, removed after the test.
+ * @param {string} [o.home]  Default: a new home, which is removed after the test.
  * @param {object[]} [o.adopt]  Orphans, from `snapshot`.
  * @param {number} [o.uid]
  * @param {boolean} [o.isOpen]  Other users can read the code of the keeper and the fixtures.
  * @param {boolean} [o.isHostile]
- * @param {boolean} [o.expectHeld]  Another keeper has the home. Resolves when this keeper exits.
+ * @param {boolean} [o.expectHeld]  If true, another keeper has the home, and realKeeper() resolves
+ *   when this keeper exits.
  */
 export async function realKeeper({
   home = temporaryHome(),

@@ -43,7 +43,7 @@ export function startLoad(url, { connections = 4, ratePerSecond, keepAlive = fal
   async function closedLoop() {
     while (!isStopped) {
       await one();
-      // Refused connections fail at once: without a pause they would fill the ledger.
+      // Pauses after a failure, because refused connections fail at once and would fill the ledger.
       await pause(ledger.failures.length > 0 ? Math.max(pauseMs, 1) : pauseMs);
     }
   }

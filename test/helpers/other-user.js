@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 export const NOBODY = { uid: 65534, gid: 65534 };
 
-/** Only root can give files to another user. */
+/** Some tests run only as root, because only root can give files to another user. */
 export const isRoot = process.getuid?.() === 0;
 
 export const SECRET = 'SECRET=only-for-root';

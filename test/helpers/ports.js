@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 
-// These ports are below those that the kernel uses for outgoing connections, because a load test
-// opens thousands of such connections.
+// These ports are below the ports that the kernel uses for outgoing connections, because a load
+// test opens thousands of such connections.
 const LOWEST = 12_000;
 const HIGHEST = 32_000;
 

@@ -64,7 +64,7 @@ export function isRunning(pid) {
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
   if (text === null) return null;
-  // The name in parentheses may contain spaces and parentheses.
+  // Starts after the last parenthesis, because the name may contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return {
     state: fields[0],

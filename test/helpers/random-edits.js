@@ -193,7 +193,7 @@ async function agree(home, config, where) {
   if (JSON.stringify(found.sort()) !== JSON.stringify(expected.sort()))
     throw new Error(`After ${where} there is ${JSON.stringify({ found, expected })}`);
   for (const { name, env, args = [] } of config.apps) {
-    // An app may count as up because of its age, before it listens.
+    // Waits, because an app may count as up because of its age, before it listens.
     const answer = await home.waitFor(`${name} to answer`, () => fetchOnce(`http://127.0.0.1:${env.PORT}/?env=1`));
     const is = { COLOUR: answer.env.COLOUR, SIZE: answer.env.SIZE, args: answer.argv };
     const should = { COLOUR: env.COLOUR, SIZE: env.SIZE, args };

@@ -79,7 +79,7 @@ export async function sandbox(o) {
 /**
  * @typedef {object} SandboxOptions
  * @property {string} [bin]
- * @property {boolean} [isHostile]  Its apps may send messages that an agent does not send.
+ * @property {boolean} [isHostile]  Apps may send messages that an agent does not send.
  * @property {string} [home]  A home that is not removed at the end.
  * @property {Record<string, string | undefined>} [env]
  */

@@ -31,6 +31,6 @@ export function workForOneCoreAndABit(ratePerSecond) {
     for (let i = rounds; i >= 0; i -= 1) sum += Math.atan(i) * Math.tan(i);
     tookMs = Math.min(tookMs, performance.now() - started);
   }
-  // The sum is used so that the loop is not optimised away.
+  // Uses the sum, so that V8 does not optimise the loop away.
   return Math.round((rounds * wantedMs) / tookMs) + (sum === 0.5 ? 1 : 0);
 }

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 
 const LOOK_EVERY_MS = 15;
 
-/** Multiplies every deadline of the tests. */
+/** Returns the factor that multiplies every deadline of the tests. */
 export const slowdown = () => Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
 
 /**

@@ -17,7 +17,7 @@ const AT_ONCE = 12;
 
 const WARM_UP = 500;
 
-/** Generous, because V8 may not have collected its heap yet. */
+/** Limit for the growth of memory. It is high, because V8 may not have collected its heap yet. */
 const GROWTH_MAX_BYTES = 96 * 1024 * 1024;
 
 const inMb = (bytes) => Math.round(bytes / 1024 / 1024);

@@ -182,7 +182,7 @@ test('an app that floods its channel is read one second later, and other apps do
 
 test('an invalid listen() is refused, and an invalid answer becomes an error', async () => {
   const { keeper, begin } = await hostile(`
-    // Runs before the listener of the agent.
+    // Adds a listener that runs before the listener of the agent.
     process.prependListener('internalMessage', (message) => {
       if (message.act === 'refused') say('refused', message.seq, message.code);
       if (message.act === 'ping') agentSays('answer', { seq: message.seq, open: 'many' });
@@ -219,7 +219,8 @@ test('an app cannot answer for a connection that a worker of another app was giv
       .map((id) => Number(/accepted (\d+) \.\s*$/.exec(keeper.output(id))?.[1] ?? 0))
       .reduce((sum, count) => sum + count, 0);
   await openConnections({ port }, 64, 'burst');
-  // If two workers got the same connection, the count would be too high.
+  // Counts the accepted connections. If two workers got the same connection, the count would be too
+  // high.
   await waitFor('the workers to report', () => accepted() >= 64);
   await ask({ port });
   await waitFor('the last connection to be accepted', () => accepted() >= 65);

@@ -174,7 +174,8 @@ test('a draining worker finishes its requests and gets no new ones, even with th
 test('SIGKILL of the keeper loses no connection that it is passing on', async () => {
   const { keeper, port } = await cluster('answer(request, response);');
   await openConnections({ port }, 40, 'burst');
-  // Connections above the shares of the four workers wait in the channels of the keeper.
+  // Stops the keeper, so that the connections above the shares of the four workers wait in the
+  // channels of the keeper.
   process.kill(keeper.pid, 'SIGSTOP');
   const sockets = Array.from({ length: 20 }, () => connect(port));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));

@@ -201,7 +201,7 @@ test.each(['cluster', 'fork'])('%s: the app gets the message "shutdown" instead 
   await keeper.says('one', 'waits');
   await keeper.retire('one', { message: true });
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 7 });
-  // The output comes through a pipe, so its last part may arrive after the exit.
+  // Waits, because the output comes through a pipe, and its last part may arrive after the exit.
   await keeper.says('one', 'message shutdown');
   expect(keeper.output('one')).not.toContain('SIG');
 });

@@ -29,7 +29,8 @@ async function foreground({ isReading = true } = {}) {
       received.bytes += bytes.length;
       received.text = (received.text + bytes.toString('latin1')).slice(-1_000);
     });
-    socket.on('data', read).on('error', () => {}); // Some tests break the connection.
+    // Ignores errors of the socket, because some tests break the connection.
+    socket.on('data', read).on('error', () => {});
     if (isReading) socket.resume();
   });
   await new Promise((resolve) => void server.listen(outputSocket(run), () => resolve(undefined)));

@@ -70,7 +70,7 @@ async function orphan({ isLimited = false, out = (home) => join(home, 'out.log')
   const preload = ['--require', join(agent, 'agent.cjs')];
   const words = [nodeUnderTest(), ...preload, '-e', orphanCode(agent), JSON.stringify({ logFiles, home })];
   const [file, ...args] = isLimited ? ['/bin/sh', '-c', LIMITED, 'sh', ...words] : words;
-  // The agent puts the pipes in blocking mode.
+  // The app needs the agent, because the agent puts the pipes in blocking mode.
   const env = { ...process.env, NCLUST_HOME: home, NCLUST_AGENT: JSON.stringify({ metrics: false }) };
   const app = spawn(file, args, { uid, stdio: ['ignore', ...fds, 'ipc'], env });
   fds.forEach((fd) => closeSync(fd));
@@ -167,7 +167,7 @@ test.runIf(isLinux)(
     rmSync(join(home, 'taken'));
     await waitFor('the line in the log', async () => {
       await say('write', 'again\n');
-      // Earlier contents of the pipe may come before this line.
+      // Searches in the whole log, because earlier contents of the pipe may come before this line.
       return existsSync(logFiles.out) && logged().includes('again\n');
     });
   },

@@ -48,7 +48,8 @@ async function listen(where) {
     socket.setEncoding('utf8').on('data', (text) => {
       received[at] += text;
     });
-    socket.on('error', () => {}); // Some tests break the connection.
+    // Ignores errors of the socket, because some tests break the connection.
+    socket.on('error', () => {});
   });
   server.listen(where, typeof where === 'number' ? '127.0.0.1' : undefined);
   await once(server, 'listening');

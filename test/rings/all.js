@@ -41,7 +41,8 @@ process.exitCode = rows.every(({ status }) => status === 0) ? 0 : 1;
 async function run(ring) {
   const { script, env = {} } = RINGS[ring];
   const startedMono = performance.now();
-  // With CI set, vitest tries a failed test again. So the table distinguishes flaky from failed.
+  // Sets CI, because vitest then tries a failed test again. So the table can show which tests are
+  // flaky, and which tests fail every time.
   const child = spawn('npm', ['run', script], {
     cwd: ROOT,
     env: { ...process.env, ...env, CI: 'true', NO_COLOR: '1' },

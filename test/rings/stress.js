@@ -73,7 +73,8 @@ function once(run) {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const failed = existsSync(report) ? failedIn(JSON.parse(readFileSync(report, 'utf8'))) : new Map();
-  // If an error occurs outside of the tests, or if no test runs, the report shows no failed test.
+  // Counts the run itself as failed if an error occurs outside of the tests, or if no test runs,
+  // because the report then shows no failed test.
   if (status !== 0 && failed.size === 0) failed.set('the run itself', stderr);
   for (const [title, error] of failed)
     failures.set(title, { runs: (failures.get(title)?.runs ?? 0) + 1, error: failures.get(title)?.error ?? error });

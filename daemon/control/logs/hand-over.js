@@ -129,7 +129,7 @@ function firstMidLine(sources, path) {
 
 /**
  * @param {UnfinishedLine} line
- * @param {Mark} heldFrom  Where the bytes begin that the source holds.
+ * @param {Mark} heldFrom  Beginning of the bytes that the source holds.
  * @returns {number}  Number of bytes of the line before `heldFrom`.
  */
 function missingBytes({ from, end, bytes }, heldFrom) {

@@ -7,8 +7,8 @@ import pidusage from 'pidusage';
 export const KEPT_MS = 5_000;
 
 /**
- * Time for which a missing pid is left out, in ms. After this time, pidusage has forgotten the pid,
- * because pidusage looks for old pids twice in KEPT_MS.
+ * Time for which a missing pid is left out, in ms. Longer than KEPT_MS, because pidusage removes
+ * expired pids only every KEPT_MS / 2.
  */
 const AVOIDED_MS = 2 * KEPT_MS;
 
@@ -30,8 +30,8 @@ export function createPidusageReader({ stat = askPidusage, nowMono = () => perfo
     for (const [pid, untilMono] of avoided) if (nowMono() >= untilMono) avoided.delete(pid);
     const asked = pids.filter((pid) => !avoided.has(pid));
     const stats = asked.length === 0 ? {} : await stat(asked).catch(nothingOfTheGone);
-    // Leaves out missing pids for a while. If a new process gets such a pid, pidusage would still
-    // read the descriptor of the old process, until this reader no longer asks for the pid.
+    // Leaves out missing pids for a while, so that pidusage forgets them. Otherwise, if a new
+    // process gets such a pid, pidusage would still read the descriptor of the old process.
     for (const pid of asked) if (!stats[pid]) avoided.set(pid, nowMono() + AVOIDED_MS);
     return new Map(Object.values(stats).flatMap((one) => (one ? [[one.pid, readingOf(one)]] : [])));
   };

@@ -72,8 +72,8 @@ export function hasRecorded(history, instanceId) {
 }
 
 /**
- * Called once for an instance of a reload that never served. The old instance served all the time,
- * so this start is not a restart.
+ * Call this once for each new instance that a reload started and that never served. The old
+ * instance served all the time, so this start is not a restart.
  * @param {SlotHistory} history
  * @param {number} spawns  From the label of the instance. Ignored if the counter was reset later.
  */

@@ -15,7 +15,7 @@ const UNUSED_AFTER_MS = 5_000;
 const LOOK_MS = 20;
 /** How often to retry a listen() request while copies of a released socket may still be open. */
 const LINGER_LOOKS = 100;
-/** How often to retry a listen() request while another instance may only be checking the port. */
+/** Number of retries of a listen() request if another instance may only be checking the port. */
 const MEANT_LOOKS = 50;
 
 export class HeldSockets {

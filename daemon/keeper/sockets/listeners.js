@@ -259,6 +259,6 @@ function tryToRemove({ owner, claim }) {
   try {
     callAsOwner(owner, () => removePath(claim.address ?? ''));
   } catch {
-    // The owner may not remove the path. It stays, as it would without nclust.
+    // The owner is not allowed to remove the path, so the path stays, as it would without nclust.
   }
 }

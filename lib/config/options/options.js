@@ -56,8 +56,8 @@ const CHANGEABLE = [
 ];
 
 /**
- * Keys of options about restart, stop and readiness. These options can also change an app that is
- * already in the list.
+ * Keys of options that do not change the program: most are about restart, stop and readiness. These
+ * options can also change an app that is already in the list.
  */
 const RULES = [
   'namespace',

@@ -46,8 +46,8 @@ export function chooseActor(user, path, o) {
 
 /**
  * A new file belongs to the user. In a folder that the user can change, this opens only regular
- * files outside of /proc and /sys. The mode of a file in /proc or /sys does not show all that this
- * user may do, because the kernel also checks which user opens the file.
+ * files outside of /proc and /sys. In /proc and /sys, the mode of a file
+ * is not enough to decide what the user may do, because the kernel also checks which user opens it.
  * @param {User | null} user
  * @param {string} path
  * @param {number} flags  Add O_NONBLOCK, because open(2) waits for the other end of a named pipe.

@@ -58,7 +58,7 @@ export async function readGitFolder(root, user) {
     if (head === null) return null;
     const ref = refIn(head);
     const branch = ref === null ? 'HEAD' : ref.replace(/^refs\/heads\//, '');
-    // Checks HEAD, because nclust reads the file that HEAD names, and shows the content.
+    // Refuses an invalid HEAD, because HEAD names a file that nclust reads and then shows.
     if (!(ref === null ? REVISION : REF).test(ref ?? head) || !isName(branch)) return null;
     const config = linesOf(await text(join(shared, 'config'), CONFIG_MAX_BYTES));
     const remotes = config.flatMap((one) => /^\[remote "(.+)"\]/.exec(one)?.[1] ?? []).filter(isName);

@@ -124,7 +124,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {WatchShown | null} watch  Null: nothing is watched now.
  * @property {number | null} nextRunMs  Next run of the cron trigger, wall clock.
  * @property {{ bytes: number, misses: number } | null} memory  misses: the number of instances in a
- *   row that were above the limit at their first check.
+ *   row that were above the limit at or soon after their first check.
  * @property {{ atMs: number, by: string, problem: string | null } | null} last  The last
  *   trigger. Control forgets this trigger when control restarts.
  */

@@ -1,4 +1,4 @@
-// Works in bursts, and keeps its results in memory.
+// A program that works in bursts, and keeps its results in memory.
 let jobs = 0;
 const kept = [];
 

@@ -35,7 +35,8 @@ test('10 kills of control under load fail no request, restart no worker and keep
   for (let kill = 0; kill < 10; kill += 1) {
     absences.push(await killControl(home));
     expect(await facts()).toEqual(before);
-    // Control restarts at once, but at most once a second. Without a pause, the restart would wait.
+    // Pauses for about a second, because control restarts at most once a second. Without a pause,
+    // the restart would not happen at once.
     await pause(900 + random() * 300);
   }
   const ledger = await load.stop();

@@ -101,7 +101,8 @@ test('ten kills of the keeper in a row leave exactly one keeper of the home', as
   for (let kill = 0; kill < 10; kill += 1) {
     const keepers = home.processes().filter((one) => one.role === 'keeper');
     expect(keepers.length).toBeLessThanOrEqual(1);
-    for (const keeper of keepers) killIfThere(keeper.pid); // The keeper may be exiting.
+    // Uses killIfThere(), because the keeper may have exited in the meantime.
+    for (const keeper of keepers) killIfThere(keeper.pid);
     await home.waitFor('the next keeper', () => home.processes().some((one) => one.role === 'keeper'), {
       deadlineMs: 20_000,
     });

@@ -261,7 +261,7 @@ test('apply changes the other apps when one app fails, and exits 1', async () =>
   const home = await sandbox();
   const port = await takePort();
   const config = createConfigFile(home, [
-    // 10 s, because an app older than min_uptime is up even if it does not listen yet.
+    // Uses 10 s, because an app older than min_uptime is up even if it does not listen yet.
     { name: 'api', script: home.place('http-echo'), instances: 2, min_uptime: '10s', env: { PORT: String(port) } },
     { name: 'worker', script: home.place('keeps-alive'), ...QUICK },
   ]);

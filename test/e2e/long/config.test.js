@@ -322,7 +322,7 @@ describe('init', () => {
 
   test.runIf(existsSync('/proc/self'))('reports a folder that cannot be written to', async () => {
     const home = await sandbox();
-    // Not even root can write to /proc/self.
+    // Uses /proc/self, because not even root can write there.
     const result = await home.nclust('init', { cwd: '/proc/self' });
     expect(result).toMatchObject({
       exitStatus: 1,

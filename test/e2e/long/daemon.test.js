@@ -74,7 +74,8 @@ describe('nclust daemon in the foreground', () => {
     const running = await inForeground(home);
     const app = await home.app('http-echo');
     const { keeperPid, controlPid } = await home.daemon();
-    process.kill(controlPid, 'SIGSTOP'); // Control must not start a keeper.
+    // Stops control first, because control would start a keeper.
+    process.kill(controlPid, 'SIGSTOP');
     process.kill(keeperPid, 'SIGKILL');
     process.kill(controlPid, 'SIGKILL');
     await home.waitFor('the next keeper', () => /The next manager is keeper/.test(running.stderr()));
@@ -144,7 +145,8 @@ describe('nclust daemon under systemd', () => {
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path });
     await home.waitFor('READY=1', () => systemd.count('READY=1') === 1);
-    expect(systemd.count('WATCHDOG=1')).toBe(0); // systemd did not request pings.
+    // Expects no pings, because WATCHDOG_USEC does not request them.
+    expect(systemd.count('WATCHDOG=1')).toBe(0);
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });

@@ -67,7 +67,8 @@ describe.skipIf(!hasNamespaces)('the runtime as the first process of a container
     const home = await sandbox();
     const programs = join(home.work, 'programs');
     mkdirSync(programs);
-    // readlink is the first program that the runtime calls.
+    // The signal comes from a fake readlink, because readlink is the first program that the runtime
+    // calls.
     writeFileSync(join(programs, 'readlink'), '#!/bin/sh\nkill -s TERM 1\nPATH=/usr/bin:/bin exec readlink "$@"\n', {
       mode: 0o755,
     });

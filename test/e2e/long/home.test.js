@@ -321,7 +321,7 @@ function fill(folder) {
     try {
       for (;;) writeFileSync(join(folder, 'ballast'), Buffer.alloc(chunk, 'x'), { flag: 'a' });
     } catch {
-      // The disk has no space left for a chunk of this size.
+      // Continues with the next size, because the disk has no space left for a chunk of this size.
     }
   }
 }

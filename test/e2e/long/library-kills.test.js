@@ -125,7 +125,8 @@ test(
     let longestMs = 0;
     for (const [name, call] of Object.entries(CALLS)) {
       const nclust = await open(home);
-      // A request that only reads does not start a manager. apply() does, and restores the apps.
+      // Calls apply(), which starts a manager and restores the apps, because a request that only
+      // reads does not start a manager.
       await nclust.apply({ apps: ['api', 'new', 'applied'].map((app) => ({ name: app, script })) });
       const startedMono = performance.now();
       outcomes[name] = await within(
@@ -165,7 +166,8 @@ test('a program with launch: false gets an error when the manager is killed', as
     ),
   ).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
   expect(home.processes()).toEqual([]);
-  await (await open(home)).kill(); // A new manager removes the files of the killed manager.
+  // Starts and ends a new manager, which removes the files of the killed manager.
+  await (await open(home)).kill();
 });
 
 test('a call is answered even if the keeper is killed during it', async () => {

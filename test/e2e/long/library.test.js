@@ -195,7 +195,7 @@ test('save, resurrect, update and kill work through the library', async () => {
   const rest = [];
   for await (const event of events) rest.push(event.event);
   expect(rest).toContain('exit');
-  // A request that only reads does not start a manager. A change does.
+  // A request that only reads does not start a manager. A change starts a manager.
   expect(await codeOf(nclust.list())).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
   expect(await nclust.kill()).toEqual({ wasRunning: false });
   expect(home.processes()).toEqual([]);

@@ -121,7 +121,8 @@ test('a reader that stops reading uses no memory, and later gets the number of d
   expect(rssKb).toBeLessThan(150_000);
 
   following.child.stdout?.resume();
-  // nclust reports the number of dropped lines with the next line.
+  // Makes the app write another line, because nclust reports the number of dropped lines with the
+  // next line.
   await home.waitFor(
     'a line after the flood',
     () => {

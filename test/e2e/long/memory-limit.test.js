@@ -35,7 +35,7 @@ describe('max_memory_restart', () => {
 
   test('an app that always exceeds its limit is replaced after longer and longer waits', async () => {
     const home = await sandbox();
-    // The waits grow as in a crash loop.
+    // Sets the back-off, because the waits grow as in a crash loop.
     const app = await home.app('keeps-alive', {
       flags: ['--min-uptime', '500', '--exp-backoff-restart-delay', '1000', '--max-memory-restart', '5M'],
     });

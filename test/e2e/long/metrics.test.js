@@ -67,7 +67,7 @@ test('CPU and memory match /proc, for a busy worker and for all processes of a p
   const job = named(samples.at(-1), 'tree');
   expect(job).toMatchObject({ isNode: false, elu: null, http: null });
   expect(job.processes).toBeGreaterThan(1);
-  // The child of the program is busy.
+  // The usage of the app includes the child of the program, which is busy.
   expect(job.cpu).toBeGreaterThan(10);
 });
 
@@ -123,7 +123,7 @@ test('private and proportional memory and open descriptors match /proc', async (
 
   const count = () => readdirSync(`/proc/${pid}/fd`).length;
   expect(count()).toBeGreaterThan(40);
-  // nclust counts descriptors only on every tenth tick.
+  // Waits, because nclust counts descriptors only on every tenth tick.
   await home.waitFor('all descriptors to be counted', async () => (await metrics(home)).workers[0].fds === count(), {
     deadlineMs: 20_000,
   });
@@ -151,7 +151,8 @@ test('CPU, memory, load and disk of the machine match /proc and its file system'
     expect(Math.abs(host.memoryUsedBytes - (host.memoryTotalBytes - availableBytes))).toBeLessThan(
       0.02 * host.memoryTotalBytes,
     );
-    // The kernel updates the load every five seconds, and shows hundredths.
+    // Accepts the previous load too, because the kernel updates the load every five seconds.
+    // Accepts a difference of 0.02, because the kernel shows hundredths.
     for (const [which, load] of [host.load1, host.load5, host.load15].entries()) {
       expect(load).toBeGreaterThan(Math.min(loadsBefore[which], loadsNow[which]) - 0.02);
       expect(load).toBeLessThan(Math.max(loadsBefore[which], loadsNow[which]) + 0.02);
@@ -165,7 +166,8 @@ test('CPU, memory, load and disk of the machine match /proc and its file system'
   expect(Math.abs(mean - truth)).toBeLessThan(2);
   expect(samples[0].cores).toBe(readFileSync('/proc/stat', 'utf8').match(/^cpu\d/gm)?.length);
 
-  // nclust measures the disk only every ten seconds, and other programs write to the disk, too.
+  // Waits, because nclust measures the disk only every ten seconds, and other programs write to the
+  // disk, too.
   await home.waitFor(
     'the disk figures to match',
     async () => {
@@ -212,8 +214,8 @@ test('a blocked event loop is visible while it is blocked, and other workers kee
   await home.waitFor('a report of each worker', async () =>
     (await tick()).workers.every((worker) => worker.elu !== null),
   );
-  // An idle agent announces that its next report comes in five seconds. Two seconds after that,
-  // control counts the report as late.
+  // Blocks for nine seconds, because an idle agent announces that its next report comes in five
+  // seconds. Two seconds after that, control counts the report as late.
   const blocked = app.get('/block?ms=9000');
   let seen;
   await home.waitFor('the blocked loop in a report', async () => {

@@ -21,7 +21,8 @@ test.runIf(process.getuid?.() === 0)(
     onTestFinished(() => killIfThere(pid));
 
     const { keeperPid, controlPid } = await home.daemon();
-    process.kill(controlPid, 'SIGSTOP'); // Control must not start a keeper.
+    // Stops control first, because control would start a keeper.
+    process.kill(controlPid, 'SIGSTOP');
     for (const one of [keeperPid, controlPid, appPid]) process.kill(Number(one), 'SIGKILL');
     expect(await home.nclust('resurrect')).toMatchObject({ exitStatus: 0 });
     await home.waitFor('the app to be online', async () =>

@@ -8,7 +8,8 @@ import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { startTraffic } from '../../helpers/traffic/traffic.js';
 
-// Packages that look for a free port get the port that they ask for.
+// Tests npm packages that look for a free port. Each app must get the port that it asks
+// for.
 
 const FRAMEWORKS = fileURLToPath(new URL('../../frameworks', import.meta.url));
 const PACKAGES = ['detect-port', 'get-port', 'portfinder', 'tcp-port-used'];

@@ -42,7 +42,8 @@ test('the list survives the manager', async () => {
 });
 
 describe('a damaged state file is kept, and the backup is used', () => {
-  // The unit test of the state store cuts the file at every byte.
+  // Cuts the file at a few places only, because the unit test of the state store cuts the file at
+  // every byte.
   test.each([0, 0.01, 0.25, 0.5, 0.75, 0.99].map((share) => [`${share * 100} %`, share]))(
     'after a cut at %s',
     async (_, share) => {

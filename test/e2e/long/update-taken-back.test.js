@@ -27,7 +27,7 @@ describe('update to a control that fails soon after it is ready', () => {
     expect((await home.nclust('list')).stderr).toBe(`${message}\n`);
     expect(await app.pids()).toEqual(pids);
     expect(await load.stop()).toMatchObject(LOST_NOTHING);
-    // The manager does not need the folder of the refused version.
+    // Removes the folder of the refused version, because the manager must work without this folder.
     rmSync(bad.root, { recursive: true });
     expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
   });

@@ -32,7 +32,8 @@ describe('watch', () => {
       { status: 'online' },
     ]);
     expect(after.filter(({ pid }) => before.includes(pid))).toEqual([]);
-    // A second reload for the thousand files would happen before the reload for this file.
+    // Changes one more file. If the thousand files caused a second reload, it would happen before
+    // the reload for this file.
     save('src/last.js');
     // The trigger may also name the folder of the file.
     await untilTriggered(home, app.name, /last\.js changed/);

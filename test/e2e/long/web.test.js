@@ -285,7 +285,8 @@ test('pages that stop reading later get the number of missed lines, and control 
     },
     { deadlineMs: 40_000 },
   );
-  // Each page would get 25 MB. Control keeps at most 4 MB for a page that does not read.
+  // Without a limit, control would keep 25 MB for each page. Control keeps at most 4 MB for a page
+  // that does not read.
   expect(most - before).toBeLessThan(150 * 2 ** 20);
   const [page] = pages;
   page.readOn();

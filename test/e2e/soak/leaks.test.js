@@ -7,7 +7,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 import { soakScale } from '../../helpers/soak.js';
 
 const ROUNDS = 10;
-/** The first rounds fill caches and let the heap find its size. */
+/** Number of warm-up rounds: the first rounds fill caches and let the heap find its size. */
 const WARM_UP = 3;
 /** A short run allows more growth, because the run ends before the warm-up is over. */
 const TOLERANCE = soakScale < 1 ? 1.1 : 1.02;

@@ -29,7 +29,7 @@ async function digestOf(path) {
 function bytesIn(folder) {
   let bytes = 0;
   for (const name of readdirSync(folder)) {
-    // Rotation and compression may remove the file at this moment.
+    // Ignores a missing file, because rotation or compression may remove a file at any moment.
     const stat = statSync(join(folder, name), { throwIfNoEntry: false });
     if (stat?.isFile()) bytes += stat.size;
   }

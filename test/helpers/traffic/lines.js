@@ -16,7 +16,7 @@ export function openLines(address, { timeoutMs }) {
   let socket;
 
   async function one() {
-    // If the connection ended during the pause before this, the event loop must notice that first.
+    // Waits one turn, so that the event loop notices a connection that ended during the last pause.
     await setImmediate();
     const isFresh = !socket || socket.destroyed || socket.readableEnded;
     const current = isFresh ? openSocket(address).on('error', () => {}) : /** @type {Socket} */ (socket);

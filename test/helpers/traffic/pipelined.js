@@ -81,7 +81,8 @@ function batch(socket, count, { address, timeoutMs }) {
         .removeAllListeners('end')
         .removeAllListeners('close')
         .removeAllListeners('error');
-      // An error between two batches closes the connection, and the next batch opens another one.
+      // Ignores an error between two batches, because the error closes the connection, and the next
+      // batch opens another connection.
       socket.on('error', () => {});
       if (failure || answers.length < count) socket.destroy();
       resolve({ answers, failure });

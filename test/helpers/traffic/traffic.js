@@ -58,7 +58,7 @@ export function startTraffic(
       const sentMono = performance.now();
       const outcomes = [await client.one()].flat();
       for (const outcome of outcomes) enter(ledger, kind, outcome, sentMono);
-      // Refused connections fail at once: without a pause they would fill the ledger.
+      // Pauses after a failure, because refused connections fail at once and would fill the ledger.
       const isBad = outcomes.some(({ bucket }) => bucket !== 'ok');
       await pause(Math.max(isBad ? 1 : 0, leastPauseMs + random() * 2 * pauseMs));
     }

@@ -174,7 +174,8 @@ test('a process that creates garbage reports a growing GC time, smaller than the
     await ask(port, '/garbage?ms=50', agent);
     return (await report()) ?? { seq: 0, gcMs: 0, atMono: 0 };
   };
-  // The agent observes garbage collections only after the first busy report.
+  // Waits for the first collections, because the agent observes garbage collections only after the
+  // first busy report.
   const first = await waitFor('the first collections', async () => {
     const one = await readReport();
     return one.gcMs > 0 && one;
@@ -239,7 +240,8 @@ test.each([
       isOver = true;
       await Promise.all(asking);
     }
-    // The agent measures the delay closely only after the first busy report.
+    // Skips two reports, because the agent measures the delay closely only after the first busy
+    // report.
     const steady = seen.slice(2).map(({ delayMs }) => delayMs);
     for (const [p50, p99, max] of steady) {
       expect(p99).toBeGreaterThanOrEqual(p50);

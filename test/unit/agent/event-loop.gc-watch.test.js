@@ -16,7 +16,7 @@ beforeEach(() => {
   reportedMs = 0;
 });
 
-/** Node.js reports collections in the turn after the next. */
+/** Waits three turns each time, because Node.js reports a collection in the turn after the next. */
 async function collect(times) {
   for (let left = times; left > 0; left -= 1) {
     collectOnce({ type: 'minor' });

@@ -206,7 +206,7 @@ describe('a report', () => {
     'of five quiet seconds with %s shows whether the delays are more than one percent of the samples',
     (_, blocks, from, to) => {
       const { vitals, reports } = measured();
-      // The agent samples a watched loop closely.
+      // Watches the loop, because the agent samples a watched loop closely.
       vitals.watch(500, () => {});
       rest(1_500);
       const before = reports.length;

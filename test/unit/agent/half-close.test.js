@@ -51,8 +51,8 @@ test('an answer is not cut after the process was blocked between the parts of th
     expect(socket.writableEnded, 'ended between the parts').toBe(false);
     holdUp(PART_MS);
     socket.write();
-    // If a timer of the agent fires too late in this round, the agent keeps the connection, and
-    // ends it after one of the next answers.
+    // May need several rounds: if a timer of the agent fires too late in this round, the agent ends
+    // the connection only after one of the next answers.
     await think(socket);
   } while (!socket.writableEnded);
 });

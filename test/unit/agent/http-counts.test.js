@@ -60,7 +60,8 @@ function spend(ms) {
 
 test('each pipelined request is timed from its own start', () => {
   const socket = new EventEmitter();
-  // If the start of a request were lost, its duration would count from the start of the process.
+  // Spends 200 ms before the requests. If the start of a request were lost, its duration would
+  // count from the start of the process, and would include this time.
   spend(200);
   start(socket);
   start(socket);
@@ -140,9 +141,10 @@ test('an answer to a request from before the counting is counted, but not timed'
 test('a finished response is not retained, even if its connection stays open', async () => {
   const sockets = Array.from({ length: 100 }, () => new EventEmitter());
   const responses = sockets.map((socket) => new WeakRef(serveOne(socket)));
+  // Waits one turn, because a WeakRef keeps its target until the end of this turn.
   await new Promise((resolve) => {
     setImmediate(resolve);
-  }); // A WeakRef keeps its target until the end of this turn.
+  });
   collect();
   expect(responses.filter((response) => response.deref() !== undefined)).toHaveLength(0);
   expect(sockets.every((socket) => socket.listenerCount('close') === 1)).toBe(true);

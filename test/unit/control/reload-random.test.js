@@ -25,7 +25,10 @@ const isServing = (child) =>
   !child.exit && child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring;
 const serving = (rig) => rig.keeper.alive.filter(isServing);
 
-/** A serving instance must not stop unless another one serves in its place. */
+/**
+ * Adds a fault if control retires or parks a serving instance while no other instance of its slot
+ * serves, or if control admits an instance of a bad version.
+ */
 function watchOver(rig, kinds, faults) {
   rig.keeper.onDone = (verb, { instanceId }) => {
     const child = rig.keeper.children.get(instanceId);
@@ -33,7 +36,7 @@ function watchOver(rig, kinds, faults) {
     if (verb === 'admit' && !kinds[child.env.V].isGood)
       faults.push(`${instanceId} of bad version ${child.env.V} was let in`);
     if (verb !== 'retire' && verb !== 'park') return;
-    // Control does not know yet that this instance was admitted.
+    // Ignores an instance that was admitted just now, because control does not know this yet.
     if (child.admittedAtMs === rig.clock.nowMs()) return;
     const wasServing =
       child.addresses.length > 0 && !child.isGated && (verb === 'park' || !child.isParked) && !child.exit;

@@ -681,7 +681,7 @@ describe('during a reload', () => {
     const scale = watch(rig.call('scale', { target: 'api', instances: '1' }));
     await rig.turn(2_000);
     expect([scale.state, await generations(), rig.keeper.alive.length]).toEqual(['done', [2], 1]);
-    // The reload fails because scale has removed its other instances.
+    // The reload fails because scale has removed the other instances of the app.
     expect(request.state).toBe('failed');
   });
 });

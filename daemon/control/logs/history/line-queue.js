@@ -103,9 +103,9 @@ export class LineQueue {
   }
 
   /**
-   * Call this if bytes are missing. Drops the unfinished line, and moves to the beginning of
-   * another content.
-   * @param {number | null} startedAtMs  Null: without another content, the position stays.
+   * Call this if bytes are missing. Drops the unfinished line, and moves to the beginning of the
+   * given content.
+   * @param {number | null} startedAtMs  Identity of the content. Null: keeps the position.
    */
   skipTo(startedAtMs) {
     this.#splitter.end();

@@ -62,7 +62,7 @@ test('sendSignal sends a signal to each instance, and pid prints the pids', asyn
   const [one, two] = await pids(home);
   for (const words of [[], ['ears']])
     expect(await home.nclust('pid', ...words)).toMatchObject(printed(`${one}\n${two}\n`));
-  // Scripts understand empty output as "does not run".
+  // The output is empty, because scripts understand empty output as "does not run".
   expect(await home.nclust('pid', 'mouth')).toMatchObject(printed(''));
 });
 

@@ -6,7 +6,10 @@ import { placeTutorialApp, workForOneCoreAndABit } from '../../../helpers/tutori
 import { pause } from '../../../helpers/wait-for.js';
 
 const RATE = 50;
-/** A shared machine may be too slow for this rate. An answer is then late, but not lost. */
+/**
+ * Time limit for an answer, in ms. It is long, because a shared machine may be too slow for RATE,
+ * and a late answer must not count as lost.
+ */
 const PATIENCE_MS = 60_000;
 const SECONDS = Number(process.env.NCLUST_TEST_EXPRESS_SECONDS ?? 10);
 

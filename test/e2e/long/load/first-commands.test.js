@@ -14,7 +14,8 @@ test('50 first commands at once start one keeper, succeed within 20 s, and list 
   expect(results.filter((result) => result.exitStatus !== 0).map((result) => result.stderr)).toEqual([]);
   console.log(`50 first commands took ${(tookMs / 1000).toFixed(1)} s`);
   expect((await home.list()).map((slot) => slot.name).sort()).toEqual(names);
-  // A keeper that found another owner may still be exiting. A second owner would never exit.
+  // Waits, because a keeper that found another owner of the home may still be exiting. If two
+  // keepers owned the home, neither would exit, and this would fail.
   await home.waitFor('one keeper', () => home.processes().filter((one) => one.role === 'keeper').length === 1);
   expect(home.processes().filter((one) => one.role === 'control')).toHaveLength(1);
   await home.waitFor(

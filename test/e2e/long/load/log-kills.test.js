@@ -22,7 +22,7 @@ describe('the log of a program that writes 1,000 lines a second', () => {
     const written = await home.waitFor('the log of the adopted process or its replacement', () =>
       existsSync(outFile) ? wholeLogLines(outFile) : null,
     );
-    // A process that replaces the app counts from 1 again.
+    // Splits the log by process, because a process that replaces the app counts from 1 again.
     const lives = written
       .join('\n')
       .split(/\n(?=ticks 1\n)/)

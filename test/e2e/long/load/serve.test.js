@@ -14,7 +14,7 @@ test.each([
   const home = await sandbox();
   for (const name of ['one', 'two']) {
     mkdirSync(join(home.work, name));
-    // The load driver expects a pid in the answer.
+    // The file contains a pid, because the load driver expects a pid in the answer.
     writeFileSync(join(home.work, name, 'index.json'), JSON.stringify({ pid: 1, name, text: 'x'.repeat(20_000) }));
   }
   symlinkSync('one', join(home.work, 'current'));

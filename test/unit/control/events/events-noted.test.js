@@ -218,7 +218,7 @@ function onDisk() {
   rig.eventLog = () => {
     const eventLog = createEventLog({ path, nowMs: rig.clock.nowMs, managerLog: () => {} });
     onTestFinished(eventLog.close);
-    // Control also notes this at "control-ready", so the log is never empty.
+    // Notes an event first, as control does at "control-ready", so that the log is never empty.
     eventLog.note({ type: 'manager:ready' });
     return eventLog;
   };

@@ -44,7 +44,8 @@ test('a log that is cut at any byte loads, and the next event is whole', () => {
     const before = readEvents(path);
     expect(before).toEqual(readEvents(path).slice(0, before.length));
     const lines = bytes.subarray(0, at).toString().split('\n').length - 1;
-    expect(before.length - lines).toBeOneOf([0, 1]); // 1: the last line lacks only its newline.
+    // The difference is 1 if the last line lacks only its newline.
+    expect(before.length - lines).toBeOneOf([0, 1]);
     open(path).note({ type: 'deleted', app: 'one' });
     expect(types(path)).toEqual([...before.map(({ type }) => type), 'deleted']);
   }

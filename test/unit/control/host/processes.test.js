@@ -45,6 +45,6 @@ test('a real process has its real child in its tree', async () => {
   expect(tree?.pids).toContain(pid);
   expect(tree?.bytes).toBeGreaterThan(10 * 1024 ** 2);
   expect(tree?.bytes).toBeLessThan(1024 ** 3);
-  // Two processes of one program share pages.
+  // sharedBytes() counts a shared page only once, and two processes of one program share pages.
   if (process.platform === 'linux') expect(sharedBytes(tree?.pids ?? [])).toBeLessThan(tree?.bytes ?? 0);
 });

@@ -19,7 +19,7 @@ const FORMATS = [
 
 function written(format, chunks) {
   const shared = Buffer.alloc(chunks.reduce((most, chunk) => Math.max(most, chunk.length), 1));
-  // As in the reader: the next chunk overwrites the buffer.
+  // Copies each part, because the next chunk overwrites the buffer, as in the reader.
   const parts = chunks.map((chunk) => Buffer.from(format.push(shared.subarray(0, chunk.copy(shared)), atMs)));
   return Buffer.concat([...parts, format.end()]);
 }

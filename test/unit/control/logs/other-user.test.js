@@ -121,7 +121,8 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     const lines = [];
     while (await reader.fill()) {
       lines.push(reader.shiftLine().line);
-      startedAtMs = 2; // The file has been rotated or emptied.
+      // Pretends that the file was rotated or emptied.
+      startedAtMs = 2;
       chmodSync(logs, 0);
     }
     expect(lines).toEqual(['one', 'two']);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPace } from '../../../../daemon/control/logs/pipe.js';
 
-/** The first chunk comes after a silence. */
+/** Returns the pause after each chunk. The first chunk comes after a silence. */
 function pausesOf(sizeBytes, everyMs, count) {
   const pace = createPace();
   return Array.from({ length: count }, (_, at) => pace(sizeBytes, 1_000 + at * everyMs));

@@ -14,7 +14,7 @@ const HOST = {
   uptimeS: 5,
 };
 
-/** Creates a control. `rig.usage` returns the usage of each process. */
+/** Creates and starts a control with metrics. `rig.usage` returns the usage of each process. */
 export async function createMetricsRig() {
   const rig = Object.assign(createRig(), {
     usage: (pid) => ({ cpu: 5, memoryBytes: pid * 1_000, processes: 1, fds: 3 }),

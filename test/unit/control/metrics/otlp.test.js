@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createOtlpSender } from '../../../../daemon/control/metrics/otlp.js';
 
-/** Gives these answers in turn, and then repeats the last one. */
+/** A fake collector, which gives these answers in turn, and then repeats the last answer. */
 function collector(...answers) {
   const bodies = [];
   let asked = 0;

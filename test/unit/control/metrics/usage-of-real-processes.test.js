@@ -70,7 +70,8 @@ function linkOf(fd) {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
-    return ''; // The descriptor of the folder is closed again.
+    // readdirSync() has closed this descriptor, which it used to read the folder.
+    return '';
   }
 }
 
@@ -87,7 +88,7 @@ test('CPU of a busy process is that of /proc', async () => {
   const least = (second.before.cpuMs - first.after.cpuMs) / (second.after.atMono - first.before.atMono);
   const most = (second.after.cpuMs - first.before.cpuMs) / (second.before.atMono - first.after.atMono);
   expect(least).toBeGreaterThan(0);
-  // The value is rounded to a tenth.
+  // Accepts a difference of 0.1, because control rounds the value to a tenth.
   expect(second.usage.cpu).toBeGreaterThanOrEqual(least * 100 - 0.1);
   expect(second.usage.cpu).toBeLessThanOrEqual(most * 100 + 0.1);
 });

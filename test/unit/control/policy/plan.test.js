@@ -112,7 +112,7 @@ test('nothing starts while a seat whose sockets are released with it is still th
 
 const below = (random, limit) => Math.floor(random() * limit);
 
-/** Carries out the actions of each plan. Seats that start succeed or fail. */
+/** Carries out the actions of each plan. A seat that is starting may become up, or may fail. */
 function simulate(random, { count, rollout, failsAlways = false, crashes = true }) {
   const goal = { slots: slots(count, 2), rollout };
   let seats = goal.slots.map(({ id }) => seat(id, 1, 'up'));

@@ -57,7 +57,7 @@ const env = (instance, more = {}) => ({
   pm_id: '3',
   ...more,
 });
-/** Slot 3 ran as another user before; there is no slot 5. */
+/** Returns the users of a slot. Slot 3 ran as another user before. Slot 5 does not exist. */
 const uidsOf = (id) => ({ 3: [APP, FORMER], 4: [null] })[id] ?? null;
 const find = () => findOrphans({ home: '/home/n', run, uidsOf, proc });
 

@@ -24,7 +24,8 @@ test('a reload reports which instance is doing what, and for how long', async ()
   expect(brief()).toEqual([
     ['0/2', '0 starting'],
     ['0/2', '0 soaking'],
-    ['0/2', '0 starting'], // Control admits this instance.
+    // Control admits instance 0 after its soak, and reports this phase as "starting".
+    ['0/2', '0 starting'],
     ['0/2', '0 draining, 1 starting'],
     ['0/2', '0 draining, 1 draining'],
     ['1/2', '1 draining'],

@@ -227,7 +227,8 @@ test('a client that pings and does not read fills no memory', async () => {
   const ping = Buffer.concat([Buffer.from([0x89, 0x80 | 125, 0, 0, 0, 0]), Buffer.alloc(125, 65)]);
   const many = Buffer.concat(Array.from({ length: 8_000 }, () => ping));
   for (let at = 0; at < 32; at += 1) await new Promise((resolve) => raw.write(many, resolve));
-  // The kernel holds a part of the 32 MB: pongs for the rest would wait in memory.
+  // The kernel holds a part of the 32 MB. If the server answered each ping, the pongs for the rest
+  // would wait in its memory.
   let bytes = 0;
   raw.on('data', (chunk) => (bytes += chunk.length)).resume();
   const isClosed = new Promise((resolve) => raw.once('close', resolve));
@@ -256,7 +257,7 @@ test('a refused client that does not close its side keeps no connection, and doe
   raw.on('data', (part) => (text += part));
   await new Promise((resolve) => raw.once('end', resolve));
   expect(text).toContain('403 Forbidden');
-  // The client never ends its side.
+  // The shutdown must not wait for the client, which never ends its side.
   await within('the end', dashboard.close(), 10_000);
   raw.destroy();
 });

@@ -23,7 +23,8 @@ function launch({ node = join(root, 'gone/bin/node'), path = '/nowhere', words =
   const main = join(root, 'nclust.js');
   writeFileSync(main, '');
   const file = join(root, 'launcher.sh');
-  // The script looks last in the folders of the system, where this machine may have its own node.
+  // Removes the folders of the system, in which the script looks last, because this machine may
+  // have its own node there.
   writeFileSync(
     file,
     launcherScript({ home: join(root, 'home'), userHome: root, node, main, env }).replace(

@@ -73,7 +73,7 @@ test('a listener that dies before it accepts the connection counts as not runnin
   await listener.exited;
 });
 
-// Elsewhere a full queue refuses connections.
+// Runs only on Linux, because on other systems a full queue refuses connections.
 test.runIf(process.platform === 'linux')(
   'a full queue of connections does not hide the abort of the caller',
   async () => {

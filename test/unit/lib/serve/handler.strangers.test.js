@@ -49,7 +49,8 @@ const openFiles = (path) =>
     try {
       return readlinkSync(`/proc/self/fd/${fd}`).startsWith(path);
     } catch {
-      return false; // The descriptor of the listing is closed.
+      // readdirSync() has closed this descriptor, which it used to read the folder.
+      return false;
     }
   }).length;
 

@@ -58,7 +58,7 @@ const create = () =>
     },
   });
 
-/** The time at which a file was started identifies its contents. */
+/** Fake times of a log file. The start time of a file identifies the contents of the file. */
 function openTimes() {
   const noted = [];
   return {

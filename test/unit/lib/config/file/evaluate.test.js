@@ -78,7 +78,7 @@ test.each([
     `"${file}" has been running for 500ms and has exported nothing yet; the time limit is 2.5s ` +
       `(NCLUST_CONFIG_TIMEOUT).`,
   ]);
-  // On a busy machine, the config file may be stopped before its first line.
+  // On a busy machine, nclust may stop the config file before its first line, which writes the pid.
   const begun = existsSync(join(folder, 'pid')) ? [Number(readFileSync(join(folder, 'pid'), 'utf8'))] : [];
   expect(begun.filter(isRunning)).toEqual([]);
 });
