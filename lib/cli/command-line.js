@@ -60,7 +60,7 @@ export async function parseCommandLine(argv, io) {
     onDone: (status) => {
       exitStatus = status;
     },
-    isAll: ours.includes('--all'),
+    isBrief: (isAbout || ours.some((one) => ['-h', '--help'].includes(one))) && !ours.includes('--all'),
   });
   try {
     await program.parseAsync(ours, { from: 'user' });
@@ -81,9 +81,9 @@ export async function parseCommandLine(argv, io) {
  * @param {Row | undefined} meant
  * @param {string[]} args
  * @param {Io} io
- * @param {{ print: (text: string) => void, onDone: (exitStatus: number) => void, isAll: boolean }} o
+ * @param {{ print: (text: string) => void, onDone: (exitStatus: number) => void, isBrief: boolean }} o
  */
-async function buildProgram(meant, args, io, { print, onDone, isAll }) {
+async function buildProgram(meant, args, io, { print, onDone, isBrief }) {
   const program = new Command('nclust')
     .description('Runs programs on a server: on every core, kept alive, listed, stopped cleanly.')
     .version(readVersion(), '-v, --version', 'print the version')
@@ -110,7 +110,7 @@ async function buildProgram(meant, args, io, { print, onDone, isAll }) {
     .configureHelp(LAYOUT)
     .showSuggestionAfterError(true)
     .addHelpText('after', GENERAL_HELP);
-  if (meant) await addAction(program, addCommand(program, meant), meant, args, io, { onDone, isAll });
+  if (meant) await addAction(program, addCommand(program, meant), meant, args, io, { onDone, isBrief });
   else for (const row of sortForHelp(SHOWN)) addCommand(program, row);
   return program;
 }
@@ -135,10 +135,10 @@ function addCommand(program, row) {
  * @param {Row} row
  * @param {string[]} args
  * @param {Io} io
- * @param {{ onDone: (exitStatus: number) => void, isAll: boolean }} o  `isAll`: help shows all
- *   options.
+ * @param {{ onDone: (exitStatus: number) => void, isBrief: boolean }} o  `isBrief`: hides rare
+ *   options. Only for help, because commander suggests no hidden option for a mistyped one.
  */
-async function addAction(program, command, row, args, io, { onDone, isAll }) {
+async function addAction(program, command, row, args, io, { onDone, isBrief }) {
   const optionsOfApp = row.takesOptionsOf
     ? (await import('../config/options/options.js')).OPTIONS_OF[row.takesOptionsOf]
     : [];
@@ -152,7 +152,7 @@ async function addAction(program, command, row, args, io, { onDone, isAll }) {
   const described = optionsOfApp.flatMap((option) => (option.flags ? [asOption(option.flags, option)] : []));
   const own = (row.options ?? []).map(([flags, help]) => new Option(flags, help));
   const grouped = row.takesOptionsOf ? groupByHeading([...own, ...described]) : own;
-  for (const option of isAll ? grouped : hideRare(grouped)) command.addOption(option);
+  for (const option of isBrief ? hideRare(grouped) : grouped) command.addOption(option);
   if (row.takesOptionsOf) command.addHelpOption(new Option('-h, --help', 'show help').helpGroup(HELP_HEADING));
   if (grouped.some(({ hidden }) => hidden))
     command.addHelpText('after', `\nAll ${grouped.length} options: nclust help ${row.name} --all`);

@@ -143,6 +143,11 @@ describe('a command line that is wrong', () => {
       /'--nmae'\.\nnext: Did you mean --name\? See: nclust help start\n$/,
     ],
     [
+      'gets a rare option that was meant',
+      ['start', 'a.js', '--max-restart', '3'],
+      /'--max-restart'\.\nnext: Did you mean --max-restarts\? See: nclust help start\n$/,
+    ],
+    [
       'gets the command whose help was meant',
       ['help', 'lgos'],
       /^nclust: unknown command 'lgos'\.\nnext: Did you mean logs\? See: nclust help\n$/,
