@@ -54,6 +54,8 @@ const SHORT = [
   [/^true or false$/, 'boolean'],
   [/^a text that is not empty$/, 'text'],
   [/a whole number(?: from 0$)?/, 'integer'],
+  ['a text whose quotes are closed, or', 'a text or'],
+  [/^an object whose values are .*/, 'an object of variables'],
   [/, or null for [^,]*/, ''],
 ];
 

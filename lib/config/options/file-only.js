@@ -2,7 +2,7 @@ import { badKind, badOption, KINDS } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
-const ENVIRONMENT_FORMS = 'an object of variables';
+const ENVIRONMENT_FORMS = 'an object whose values are texts, numbers, true, false, objects or lists';
 const MODE_FORMS = 'fork or cluster';
 const PORT_FORMS = 'a number from 0 to 65535, or the path of a Unix socket';
 

@@ -8,7 +8,7 @@ import { DURATION_FORMS, parseDuration } from '../../shared/units.js';
 // the found value and the accepted values.
 
 const TEXT_FORMS = 'a text that is not empty';
-const WORDS_FORMS = 'a text or a list of texts';
+const WORDS_FORMS = 'a text whose quotes are closed, or a list of texts';
 const WHOLE_FORMS = 'a whole number from 0';
 const FLAG_FORMS = 'true or false';
 const EXIT_CODES_FORMS = 'exit codes from 0 to 255';
