@@ -1,4 +1,3 @@
-import { readFileSync, readdirSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS, findCommand } from '../../lib/cli/table/commands.js';
@@ -7,14 +6,9 @@ import { pm2OnlyOptions } from '../../lib/cli/table/row.js';
 import { renderExamples } from '../../lib/commands/examples.js';
 import { SORT_FIELDS } from '../../lib/render/list.js';
 import { splitWords } from './split-words.js';
+import { listPages, readPage } from './pages.js';
 
-const ROOT = new URL('../../', import.meta.url);
-const PAGES = [
-  'README.md',
-  ...readdirSync(new URL('docs', ROOT))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-];
+const PAGES = ['README.md', ...listPages()];
 
 const GENERAL = ['--version', '--help', '--color', '--no-color', '--silent', '-v', '-h', '-s'];
 
@@ -23,7 +17,7 @@ const isPlaceholder = (word) => /[<[…]|\.\.\.$/.test(word);
 
 /** Finds the commands of nclust in code blocks and between backticks. */
 function commandLines(page) {
-  const lines = readFileSync(new URL(page, ROOT), 'utf8').split('\n');
+  const lines = readPage(page).split('\n');
   let isFenced = false;
   return lines.flatMap((text, at) => {
     if (text.startsWith('```')) isFenced = !isFenced;
@@ -111,7 +105,7 @@ test('every line of "nclust examples" is a command line', () => {
 
 /** Options in the first cell of a table's rows: "| `-m`, `--mini-list` |". */
 const optionsOfTables = (page) =>
-  readFileSync(new URL(page, ROOT), 'utf8')
+  readPage(page)
     .split('\n')
     .flatMap((line) =>
       [...(/^\| ((?:`[^`]+`[, /]*)+) *\|/.exec(line)?.[1].matchAll(/`(-{1,2}[a-z][\w-]*)/g) ?? [])].map(
@@ -139,7 +133,7 @@ describe('tables of options', () => {
     expect(optionsOfTables('docs/list.md').sort()).toEqual(
       (row?.options ?? []).flatMap(([flags]) => flags.match(/--?[a-z][\w-]*/g) ?? []).sort(),
     );
-    const text = readFileSync(new URL('docs/list.md', ROOT), 'utf8');
+    const text = readPage('docs/list.md');
     expect(
       /`--sort <field>` \| by ([^`]+) with/
         .exec(text)?.[1]
@@ -150,7 +144,7 @@ describe('tables of options', () => {
 });
 
 describe('docs/from-pm2.md', () => {
-  const page = readFileSync(new URL('docs/from-pm2.md', ROOT), 'utf8');
+  const page = readPage('docs/from-pm2.md');
 
   test('docs/from-pm2.md has a row for every command of PM2', () => {
     const isCovered = (word) =>

@@ -1,18 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { listPages, readPage } from './pages.js';
 
 const ROOT = new URL('../../', import.meta.url);
-const PAGES = [
-  'README.md',
-  'CHANGELOG.md',
-  ...readdirSync(new URL('docs', ROOT))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-];
+const PAGES = ['README.md', 'CHANGELOG.md', ...listPages()];
 
 /** Returns a page without code, because brackets have another meaning in code. */
 const textOf = (page) =>
-  readFileSync(new URL(page, ROOT), 'utf8')
+  readPage(page)
     .replace(/^```[^]*?^```$/gm, '')
     .replace(/^ {4}.*$/gm, '')
     .replace(/`[^`\n]*`/g, (code) => 'x'.repeat(code.length));

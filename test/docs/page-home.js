@@ -50,7 +50,7 @@ export async function createPageHome({ port }) {
         return JSON.parse(stdout).every(({ pm2_env: { status } }) => ['online', 'stopped', 'errored'].includes(status));
       }),
     async close() {
-      await promisify(execFile)(join(bin, 'nclust'), ['kill'], { env }).catch(() => {}); // No manager runs.
+      await promisify(execFile)(join(bin, 'nclust'), ['kill'], { env });
       rmSync(home, { recursive: true, force: true });
     },
   };

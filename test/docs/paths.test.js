@@ -1,14 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { withoutComments } from '../helpers/source-tree.js';
+import { listPages, readPage } from './pages.js';
 
 const ROOT = new URL('../../', import.meta.url);
-const PAGES = [
-  'README.md',
-  ...readdirSync(new URL('docs', ROOT))
-    .filter(isPage)
-    .map((name) => `docs/${name}`),
-];
+const PAGES = ['README.md', ...listPages()];
 
 /**
  * A path of this repository. Excludes `lib/internal`, because these paths are files of Node.js.
@@ -59,13 +55,9 @@ function isOn(page, where) {
   return where.startsWith(`${page}: `);
 }
 
-function isPage(name) {
-  return name.endsWith('.md');
-}
-
 /** @returns {Place[]} */
 function placesInText(page) {
-  const text = readFileSync(new URL(page, ROOT), 'utf8').replace(/^```[^]*?^```$/gm, '');
+  const text = readPage(page).replace(/^```[^]*?^```$/gm, '');
   const blocks = text.split(/\n\s*\n|\n(?=\||\* |- |\d+\. )/);
   const parts = blocks.flatMap((block) => (block.startsWith('|') ? block : block.split(/(?<=[.;])\s+/)));
   return parts.map((part) => {
@@ -76,7 +68,7 @@ function placesInText(page) {
 
 /** @returns {Place[]} */
 function placesInPictures(page) {
-  const fences = readFileSync(new URL(page, ROOT), 'utf8').match(/^```[^]*?^```$/gm) ?? [];
+  const fences = readPage(page).match(/^```[^]*?^```$/gm) ?? [];
   const lines = fences.flatMap((fence) =>
     fence.split('\n').filter((line) => /(^|\s)(bin|lib|daemon)\/\S+\.c?js/.test(line)),
   );

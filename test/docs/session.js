@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { runProgram } from '../helpers/run-program.js';
 
 /**
  * A fenced block of a page that is a file, or commands with their output:
@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
  * @param {string} text
  * @returns {Block[]}
  */
-export function blocksOf(text) {
+function blocksOf(text) {
   return [...text.matchAll(/^```(\S.*)\n([^]*?)^```$/gm)].map(({ 1: info, 2: body, index }) => ({
     info,
     body,
@@ -37,7 +37,7 @@ export function blocksOf(text) {
  * @param {(text: string) => string} [o.adapt]  Applied to each command and file.
  * @param {(text: string) => string} [o.restore]  Applied to each output.
  * @param {() => Promise<unknown>} [o.settle]  Called before each command, as a user waits.
- * @returns {Promise<{ text: string, runs: { command: string, expected: string, output: string, status: number }[] }>}
+ * @returns {Promise<{ text: string, runs: { command: string, expected: string, output: string }[] }>}
  *   The page with the new output, and each command with the old and the new output.
  */
 export async function runPage(text, { cwd, env, adapt = same, restore = same, settle = async () => {} }) {
@@ -57,9 +57,9 @@ export async function runPage(text, { cwd, env, adapt = same, restore = same, se
     end = start + body.length;
     for (const [, command, expected] of body.matchAll(/^\$ (.*)\n((?:(?!\$ ).*\n)*)/gm)) {
       await settle();
-      const { status, output, folder: next } = await runCommand(adapt(command), folder, { ...env });
+      const { output, folder: next } = await runCommand(adapt(command), folder, { ...env });
       folder = next;
-      runs.push({ command, expected, status, output: restore(output) });
+      runs.push({ command, expected, output: restore(output) });
       pieces.push(`$ ${command}\n${restore(output)}`);
     }
   }
@@ -77,20 +77,14 @@ function same(/** @type {string} */ text) {
  */
 async function runCommand(command, cwd, env) {
   const place = join(env.HOME ?? '', '.page-folder');
-  const script = `{ ${command}\n} 2>&1; status=$?; pwd > "${place}"; exit $status`;
-  const child = spawn('bash', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  child.stdout.on('data', (chunk) => (output += chunk));
-  /** @type {number} */
-  const status = await new Promise((resolve) => {
-    child.once('close', resolve);
-  });
-  const trimmed = output
+  const script = `{ ${command}\n} 2>&1; pwd > "${place}"`;
+  const { stdout } = await runProgram('bash', ['-c', script], { cwd, env }).done;
+  const trimmed = stdout
     .split('\n')
     .map((line) => line.trimEnd())
     .join('\n')
     .replace(/^\n+|\n+$/g, '');
-  return { status, output: trimmed === '' ? '' : `${trimmed}\n`, folder: readFileSync(place, 'utf8').trim() };
+  return { output: trimmed === '' ? '' : `${trimmed}\n`, folder: readFileSync(place, 'utf8').trim() };
 }
 
 /**

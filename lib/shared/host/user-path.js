@@ -47,7 +47,7 @@ export const STICKY = 0o1000;
  * @param {{ isFollowing?: boolean }} [o]
  */
 export function reach(user, path, work, { isFollowing = true } = {}) {
-  const todo = partsOf(path);
+  const remaining = partsOf(path);
   let folder = openPlace('/');
   /** @type {Place | null} */
   let next = null;
@@ -60,15 +60,15 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
       if (!isTrusted && !hasPermission(user, folder.stat, SEARCH)) throw systemError('EACCES', path);
       const { place } = folder;
       const at = (/** @type {string} */ one) => `${place}/${one}`;
-      const name = todo.shift() ?? '.';
-      const isLast = todo.length === 0;
+      const name = remaining.shift() ?? '.';
+      const isLast = remaining.length === 0;
       next = openIfThere(at(name));
       isWayTrusted = isTrusted || (isWayTrusted && isKeptBySticky(folder.stat, next?.stat));
       if (next?.stat.isSymbolicLink() && (isFollowing || !isLast)) {
         // Looks up the name a second time, because Node.js reads a link only by its name. If the
         // user exchanges the link in between, the new link also belongs to the user.
         const target = readlinkSync(at(name));
-        todo.unshift(...partsOf(target));
+        remaining.unshift(...partsOf(target));
         if (target.startsWith('/')) folder = exchange(folder, openPlace('/'));
         next = close(next);
       } else if (isLast) {
