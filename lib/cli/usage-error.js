@@ -53,14 +53,14 @@ export function usageError({ code, message }, argv) {
       ? (OF_PM2[flag] ?? hintForRefusedOption(flag, word))
       : null;
   const suggestion = meant.replace(/^\(|\)$/g, '');
-  const hint = elsewhere ?? [suggestion, `See: ${page}`].filter((part) => part !== '').join(' ');
+  const hint = elsewhere ?? [suggestion, page].filter((part) => part !== '').join(' ');
   return new NclustError('ERR_NCLUST_USAGE', `${sentence}.`, { hint });
 }
 
 /** @param {string} word */
 export function unknownCommandError(word) {
   return new NclustError('ERR_NCLUST_USAGE', `unknown command '${word}'.`, {
-    hint: [proposalFor(word), 'See: nclust help'].filter((part) => part !== '').join(' '),
+    hint: [proposalFor(word), 'nclust help'].filter((part) => part !== '').join(' '),
   });
 }
 

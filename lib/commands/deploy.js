@@ -86,7 +86,7 @@ async function perform(deployment, around, command, words) {
       'ERR_NCLUST_USAGE',
       `deploy "${command}" takes no more words, but was given ` +
         `${words.map((word) => JSON.stringify(word)).join(' ')}.`,
-      { hint: 'See: nclust help deploy' },
+      { hint: 'nclust help deploy' },
     );
   switch (command) {
     case 'setup':

@@ -127,7 +127,7 @@ function meantBy(type) {
 
 /** @param {string} command */
 function helpOf(command) {
-  return `See: nclust help ${command}`;
+  return `nclust help ${command}`;
 }
 
 /**
@@ -219,7 +219,7 @@ function notFound(target, known) {
             .slice(0, 5)
             .map((name) => `"${name}"`)
             .join(' or ')}?`
-        : 'See: nclust list',
+        : 'nclust list',
     data: { target },
   });
 }

@@ -115,7 +115,7 @@ export async function findIds(context, words) {
   const found = await findSlots(context, words);
   if (found.slots.length > 0) return found;
   throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `There is no app "${words[0]}" in the list.`, {
-    hint: 'See: nclust list',
+    hint: 'nclust list',
   });
 }
 

@@ -105,7 +105,7 @@ export async function trigger(context, [word, action, params]) {
  */
 function noneHas(word, action, replies) {
   if (replies.every(({ outcome }) => outcome === 'no-process'))
-    return new NclustError('ERR_NCLUST_NO_PROCESS', `No process of "${word}" runs.`, { hint: 'See: nclust list' });
+    return new NclustError('ERR_NCLUST_NO_PROCESS', `No process of "${word}" runs.`, { hint: 'nclust list' });
   const actions = [...new Set(replies.flatMap((reply) => reply.actions ?? []))];
   const hint =
     actions.length > 0

@@ -60,7 +60,7 @@ function readKind({ cpu, heap, heapSampling }) {
   const given = [cpu, heap, heapSampling].filter((one) => one !== undefined);
   if (given.length > 1)
     throw new NclustError('ERR_NCLUST_USAGE', 'Only one of --cpu, --heap and --heap-sampling can be taken at a time.', {
-      hint: 'See: nclust help profile',
+      hint: 'nclust help profile',
     });
   if (heap) return { kind: KINDS.heap, durationMs: 0 };
   if (heapSampling !== undefined)
@@ -197,7 +197,7 @@ function noneRuns(word, slots) {
     'ERR_NCLUST_NO_PROCESS',
     `No process of "${word}" runs: ${slots.length === 1 ? 'it is' : 'they are'} ${[...states].join(' and ')}.`,
     {
-      hint: others.length === 0 ? `nclust why ${name}` : 'See: nclust list',
+      hint: others.length === 0 ? `nclust why ${name}` : 'nclust list',
       data: { target: word, ids: slots.map(({ id }) => id) },
     },
   );

@@ -121,7 +121,7 @@ function explain(error, { id, name, pid }) {
   if (kind === 'AbortError' && cause instanceof NclustError) return cause;
   if (!(error instanceof SilentProcess))
     return new NclustError('ERR_NCLUST_NOT_REACHABLE', `The debugger of ${who} failed: ${message}.`, {
-      hint: 'See: nclust list',
+      hint: 'nclust list',
       data: { id, name },
     });
   return silent({ id, name, pid });

@@ -56,7 +56,7 @@ export function reachLiving(registry, targets) {
   throw new NclustError(
     'ERR_NCLUST_NO_PROCESS',
     `No process of ${targets.map((target) => `"${target}"`).join(', ')} runs.`,
-    { hint: 'See: nclust list' },
+    { hint: 'nclust list' },
   );
 }
 
@@ -114,7 +114,7 @@ function explain(error, about, { keeper }) {
 
 /** @type {Record<string, [row: ErrorCode, what: string, hint: string | undefined]>} */
 const REASONS = {
-  ESRCH: ['ERR_NCLUST_NO_PROCESS', 'has just exited', 'See: nclust list'],
+  ESRCH: ['ERR_NCLUST_NO_PROCESS', 'has just exited', 'nclust list'],
   ENOTSUP: [
     'ERR_NCLUST_NOT_REACHABLE',
     'does not support this',

@@ -125,7 +125,7 @@ export async function openInspector(context, { target, isOver, isLeftOpen }, { s
 function assertCatchesSignal(worker) {
   const { pid } = worker.instance;
   if (process.platform !== 'linux')
-    throw refusal(worker, 'does not answer, and nclust can inspect such a process only on Linux', `See: sample ${pid}`);
+    throw refusal(worker, 'does not answer, and nclust can inspect such a process only on Linux', `sample ${pid}`);
   const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(statusOf(pid))?.[1] ?? '0';
   const isCaught = ((BigInt(`0x${caught}`) >> BigInt(constants.signals.SIGUSR1 - 1)) & 1n) === 1n;
   if (!isCaught)
@@ -133,7 +133,7 @@ function assertCatchesSignal(worker) {
       worker,
       'does not answer, and a debugger cannot attach: it has only just started, or its Node.js runs ' +
         'with --disable-sigusr1',
-      `See: gdb -p ${pid}`,
+      `gdb -p ${pid}`,
     );
 }
 
@@ -156,7 +156,7 @@ async function assertNoOwnHandler(context, worker) {
   throw refusal(
     worker,
     'does not answer, and handles SIGUSR1 itself, so a debugger cannot attach',
-    `See: gdb -p ${worker.instance.pid}`,
+    `gdb -p ${worker.instance.pid}`,
   );
 }
 

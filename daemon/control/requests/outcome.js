@@ -185,9 +185,9 @@ export function notUpError(notUp, { wanted, method }) {
     {
       hint:
         first.reason === DELETED
-          ? 'See: nclust list'
-          : `${first.listenFailure ? `${adviseOnListenFailure(first.listenFailure)}. ` : ''}See: nclust logs ` +
-            `${shellQuote(first.name || String(first.id))} and nclust describe ${first.id}`,
+          ? 'nclust list'
+          : `${first.listenFailure ? `${adviseOnListenFailure(first.listenFailure)}. ` : ''}nclust logs ` +
+            `${shellQuote(first.name || String(first.id))}; nclust describe ${first.id}`,
       data: { slots: notUp },
     },
   );

@@ -29,8 +29,8 @@ export function reloadError(registry, app, asked) {
   const [failure] = slots.flatMap(({ listenFailure }) => listenFailure ?? []);
   const hasExited = kind === 'halted' && slots.length > 0 && app.spec.mode === 'fork';
   const advice = failure ? `${adviseOnListenFailure(failure)}. ` : hasExited ? `${alone(name)} ` : '';
-  const more = slots.length > 0 ? ` and nclust describe ${slots[0].id}` : '';
-  const hint = `${advice}See: nclust logs ${shellQuote(name)}${more}`;
+  const more = slots.length > 0 ? `; nclust describe ${slots[0].id}` : '';
+  const hint = `${advice}nclust logs ${shellQuote(name)}${more}`;
   const what = kind === 'rolled-back' ? 'was rolled back' : 'stopped';
   const code = kind === 'rolled-back' ? 'ERR_NCLUST_ROLLED_BACK' : 'ERR_NCLUST_RELOAD_FAILED';
   return new NclustError(code, `Reload of "${name}" ${what}: ${reason}. ${describeRunning(serving, missing, kind)}`, {

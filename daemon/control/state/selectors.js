@@ -83,5 +83,5 @@ function nearMisses(all, target) {
         .slice(0, 5)
         .map((name) => `"${name}"`)
         .join(' or ')}?`
-    : 'See: nclust list';
+    : 'nclust list';
 }

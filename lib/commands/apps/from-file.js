@@ -121,7 +121,7 @@ export async function reachTargets(context, words, options) {
     throw new NclustError(
       'ERR_NCLUST_APP_NOT_FOUND',
       `None of the apps of "${path ?? 'stdin'}" is in the list: ${missing}.`,
-      { hint: 'See: nclust list' },
+      { hint: 'nclust list' },
     );
   if (missing !== '') context.talk(`Not in the list: ${missing}.`);
   return { client, targets };

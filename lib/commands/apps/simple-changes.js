@@ -100,7 +100,7 @@ export async function sendSignal(context, [word, ...words], options) {
       'ERR_NCLUST_NO_PROCESS',
       `No process of ${summarise(slots)} runs, so ${signal} was not sent.`,
       {
-        hint: 'See: nclust list',
+        hint: 'nclust list',
       },
     );
   }

@@ -101,7 +101,7 @@ function checkSpan({ since, until }, given, nowMs) {
  * @param {string} message
  * @param {string} [hint]
  */
-function usage(message, hint = 'See: nclust help logs') {
+function usage(message, hint = 'nclust help logs') {
   return new NclustError('ERR_NCLUST_USAGE', message, { hint });
 }
 

@@ -120,8 +120,8 @@ export function explainUnserved(reason) {
 export function unservedNotice({ what, where, reason, instead }) {
   const words = explainUnserved(reason);
   return (
-    `${what} is not served on "${where}": ${words}${words === reason ? '' : ` (${reason})`}. It is ` +
-    `tried again; another one: ${instead}`
+    `${what} is not served on "${where}": ${words}${words === reason ? '' : ` (${reason})`}. ` +
+    `nclust keeps trying. For another address: ${instead}`
   );
 }
 
@@ -131,7 +131,7 @@ export function unservedNotice({ what, where, reason, instead }) {
  */
 export function unservedSentence({ reason, retryMs }) {
   return (
-    `It is not served yet: ${explainUnserved(reason)}. It is tried again every ` +
+    `It is not served yet: ${explainUnserved(reason)}. nclust tries again every ` +
     `${retryMs === 1_000 ? 'second' : `${retryMs / 1_000} seconds`}.`
   );
 }

@@ -215,12 +215,12 @@ test('a listen setting with a taken address is accepted with a notice, which the
     expect(await home.nclust('set', key, taken)).toMatchObject({
       exitStatus: 0,
       stderr:
-        `"${key}" is ${taken} now.\nIt is not served yet: another program has this address. It is ` +
-        `tried again every ${often}.\n`,
+        `"${key}" is ${taken} now.\nIt is not served yet: another program has this address. ` +
+        `nclust tries again every ${often}.\n`,
     });
     expect((await home.nclust('list')).stderr).toContain(
-      `${what} is not served on "${taken}": another program has this address (EADDRINUSE). It is tried ` +
-        `again; another one: ${instead}\n`,
+      `${what} is not served on "${taken}": another program has this address (EADDRINUSE). ` +
+        `nclust keeps trying. For another address: ${instead}\n`,
     );
     await home.nclust('unset', key);
   }

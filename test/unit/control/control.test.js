@@ -377,7 +377,7 @@ describe('stop, delete, restart, scale', () => {
       const slot = method === 'scale' ? 2 : 0;
       expect(request.error).toMatchObject({
         code: 'ERR_NCLUST_NOT_UP',
-        hint: 'See: nclust list',
+        hint: 'nclust list',
         data: { slots: [{ name: 'api', slot, id: slot }, ...(method === 'scale' ? [] : [{ slot: 1 }])] },
       });
       expect(request.error.message).toContain(

@@ -130,27 +130,27 @@ describe('a command line that is wrong', () => {
     [
       'names the page of its command',
       ['restart'],
-      /^nclust: missing required argument .*\.\nnext: See: nclust help restart\n$/,
+      /^nclust: missing required argument .*\.\nnext: nclust help restart\n$/,
     ],
     [
       'gets the command that was meant',
       ['strat', 'api'],
-      /^nclust: unknown command 'strat'\.\nnext: Did you mean start\? See: nclust help\n$/,
+      /^nclust: unknown command 'strat'\.\nnext: Did you mean start\? nclust help\n$/,
     ],
     [
       'gets the option that was meant',
       ['start', 'a.js', '--nmae', 'x'],
-      /'--nmae'\.\nnext: Did you mean --name\? See: nclust help start\n$/,
+      /'--nmae'\.\nnext: Did you mean --name\? nclust help start\n$/,
     ],
     [
       'gets a rare option that was meant',
       ['start', 'a.js', '--max-restart', '3'],
-      /'--max-restart'\.\nnext: Did you mean --max-restarts\? See: nclust help start\n$/,
+      /'--max-restart'\.\nnext: Did you mean --max-restarts\? nclust help start\n$/,
     ],
     [
       'gets the command whose help was meant',
       ['help', 'lgos'],
-      /^nclust: unknown command 'lgos'\.\nnext: Did you mean logs\? See: nclust help\n$/,
+      /^nclust: unknown command 'lgos'\.\nnext: Did you mean logs\? nclust help\n$/,
     ],
     [
       'is told who changes the number of instances',

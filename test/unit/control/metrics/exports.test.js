@@ -161,8 +161,8 @@ test('an address that another program holds is retried', async () => {
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
   await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));
   expect(exports.notices()).toEqual([
-    `/metrics is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). It is ` +
-      `tried again; another one: nclust set metrics.listen 127.0.0.1:PORT`,
+    `/metrics is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). ` +
+      `nclust keeps trying. For another address: nclust set metrics.listen 127.0.0.1:PORT`,
   ]);
   await new Promise((resolve) => other.close(resolve));
   await isServed();

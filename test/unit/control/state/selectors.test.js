@@ -43,7 +43,7 @@ test('an unknown target is refused with similar names', () => {
 });
 
 test.each([['x'], ['nosuch'], ['nosuchfront']])('%j: a short word is similar to no name', (target) => {
-  const expected = target.includes('front') ? 'Did you mean "front"?' : 'See: nclust list';
+  const expected = target.includes('front') ? 'Did you mean "front"?' : 'nclust list';
   const only = startSpecs(emptyDesired(), [makeSpec({ name: 's', namespace: 'front' })], {
     isForced: false,
     isIdle: () => true,

@@ -137,8 +137,8 @@ test('an address in use is refused, and the old one is still served', async () =
   settings.set('web.listen', `127.0.0.1:${port}`);
   await web.sync();
   expect(web.notices()).toEqual([
-    `The dashboard is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). It ` +
-      `is tried again; another one: nclust web --listen 127.0.0.1:0`,
+    `The dashboard is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). ` +
+      `nclust keeps trying. For another address: nclust web --listen 127.0.0.1:0`,
   ]);
   expect(await web.syncNow()).toEqual({ reason: 'EADDRINUSE', retryMs: 1_000 });
   await new Promise((resolve) => other.close(resolve));

@@ -312,7 +312,7 @@ describe('start', () => {
       start: () => {
         throw new NclustError('ERR_NCLUST_NOT_UP', 'The start of "app" failed.', {
           data,
-          hint: 'See: nclust logs app',
+          hint: 'nclust logs app',
         });
       },
     });
@@ -322,7 +322,7 @@ describe('start', () => {
       stderr: expect.stringMatching(
         pattern(
           /failed\.\n {2}app, instance 0 \(id 3\): exited with code 1\n/,
-          / {2}\| Error: no database\nnext: See: nclust logs app/,
+          / {2}\| Error: no database\nnext: nclust logs app/,
         ),
       ),
     });

@@ -77,7 +77,7 @@ test.each([
     'all',
     [slotStatus({ name: 'a', pid: 0, status: 'stopped' }), slotStatus({ id: 1, name: 'b', pid: 0, status: 'errored' })],
     'they are stopped and errored.',
-    'See: nclust list',
+    'nclust list',
   ],
 ])('stack names the status if no process of "%s" runs', async (word, slots, what, hint) => {
   const { context } = blocked({ looks: [], slots });

@@ -10,7 +10,7 @@ test('a failed start shows the error, the instance, the reason, its last lines a
     'ERR_NCLUST_NOT_UP',
     'The start of "api" failed: instance 1 exited with code 1 after 0.2s.',
     {
-      hint: 'See: nclust logs api',
+      hint: 'nclust logs api',
       data: {
         slots: [
           {
@@ -29,7 +29,7 @@ nclust: The start of "api" failed: instance 1 exited with code 1 after 0.2s.
   api, instance 1 (id 4): exited with code 1 after 0.2s
   | Error: no database
   |     at boot (app.js:3)
-next: See: nclust logs api
+next: nclust logs api
 `);
 });
 

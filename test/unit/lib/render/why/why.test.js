@@ -381,7 +381,7 @@ test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])(
   async (options) => {
     await expect(why({}, ['api'], options)).rejects.toMatchObject({
       code: 'ERR_NCLUST_USAGE',
-      hint: 'See: nclust help why',
+      hint: 'nclust help why',
     });
   },
 );
