@@ -113,7 +113,7 @@ function row(title, text) {
  * @param {SlotStatus} slot  With detail.
  * @param {number} nowMs
  */
-export function triggerRows({ spec: given, triggers, pidFile, watching }, nowMs) {
+export function triggerRows({ spec: given, status, triggers, pidFile, watching }, nowMs) {
   if (!given) return [];
   const spec = completeSpec(given);
   return [
@@ -124,7 +124,7 @@ export function triggerRows({ spec: given, triggers, pidFile, watching }, nowMs)
       : []),
     ...(spec.cronRestart === null
       ? []
-      : [['cron restart', cronText(spec.cronRestart, triggers?.nextRunMs ?? null, nowMs)]]),
+      : [['cron restart', cronText(spec.cronRestart, triggers?.nextRunMs ?? null, { status, nowMs })]]),
     ...(spec.maxMemoryBytes === 0
       ? []
       : [['max memory restart', memoryText(spec.maxMemoryBytes, triggers?.memory ?? null)]]),
@@ -147,11 +147,11 @@ function watchText({ watch: given, watchOff }, watch, isWatching) {
 /**
  * @param {string} pattern
  * @param {number | null} nextRunMs
- * @param {number} nowMs
+ * @param {{ status: SlotStatus['status'], nowMs: number }} o
  */
-function cronText(pattern, nextRunMs, nowMs) {
+function cronText(pattern, nextRunMs, { status, nowMs }) {
   return nextRunMs === null
-    ? `${pattern}, never again`
+    ? `${pattern}, ${status === 'stopped' ? 'not while it is stopped' : 'never again'}`
     : `${pattern}, next ${new Date(nextRunMs).toISOString()} (in ${formatDuration(Math.max(0, nextRunMs - nowMs))})`;
 }
 

@@ -4,7 +4,7 @@ import { checkSpec, laterFields } from '../../../lib/shared/spec/spec.js';
 import { checkCompression } from '../logs/archive/compression.js';
 import { assertCapacity, addAffectedSlots } from '../requests/change.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
-import { startSpecs, stop } from '../state/changes.js';
+import { finishSlot, startSpecs, stop } from '../state/changes.js';
 import { findApp, merge, emptyDesired, replaceApp } from '../state/desired.js';
 import { isDiskFull, readSealed, writeInNeed, writeSealed } from '../state/durable-file.js';
 import { BadParams, CHANGE_PARAMS, flag, list, readParams, record, text, withDefault } from './params.js';
@@ -127,9 +127,10 @@ function bringBack({ parts }, desired, saved) {
         nowMs: parts.clock.nowMs(),
       });
       const resting = started.up.filter((_, at) => app.slots[at]?.want === 'down').map(({ id }) => id);
-      const rested = stop(started.desired, resting, 'resurrect');
+      const finished = started.up.filter((_, at) => app.slots[at]?.isDone).map(({ id }) => id);
+      const rested = finished.reduce(finishSlot, stop(started.desired, resting, 'resurrect').desired);
       return merge(sum, {
-        desired: fromWhere(rested.desired, app),
+        desired: fromWhere(rested, app),
         up: started.up.filter(({ id }) => !resting.includes(id)),
         gone: resting,
       });
@@ -195,8 +196,11 @@ function addImported({ parts }, desired, given) {
       nowMs: parts.clock.nowMs(),
     });
     const ids = started.up.filter((_, slot) => resting.includes(slot)).map(({ id }) => id);
+    const rested = stop(started.desired, ids, 'import').desired;
+    // PM2 shows a job that waits for its next run as stopped.
+    const isJob = spec.cronRestart !== null && !spec.autorestart;
     return merge(sum, {
-      desired: stop(started.desired, ids, 'import').desired,
+      desired: isJob ? ids.reduce(finishSlot, rested) : rested,
       up: started.up.filter(({ id }) => !ids.includes(id)),
       gone: ids,
     });

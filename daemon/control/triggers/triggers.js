@@ -134,6 +134,15 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
       );
   }
 
+  /**
+   * Cron starts no slot of a stopped app.
+   * @param {string} name
+   */
+  function isStopped(name) {
+    const app = findApp(control.registry.desired, name);
+    return app === null || wantedOrDone(app).length === 0;
+  }
+
   /** @type {Triggers} */
   const self = {
     sync() {
@@ -152,7 +161,7 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
     },
     describe: (name, id) => ({
       watch: watches.describe(name),
-      nextRunMs: crons.nextRunMs(name),
+      nextRunMs: isStopped(name) ? null : crons.nextRunMs(name),
       memory: memory.describe(id),
       last: reloadQueue.last(name),
     }),

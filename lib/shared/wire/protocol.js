@@ -122,7 +122,8 @@ export const METHODS = /** @type {const} */ ([
 /**
  * @typedef {object} SlotTriggers
  * @property {WatchShown | null} watch  Null: nothing is watched now.
- * @property {number | null} nextRunMs  Next run of the cron trigger, wall clock.
+ * @property {number | null} nextRunMs  Next run of the cron trigger, wall clock. Null if
+ *   there is none, or if a command has stopped the app.
  * @property {{ bytes: number, misses: number } | null} memory  misses: the number of instances in a
  *   row that were above the limit at or soon after their first check.
  * @property {{ atMs: number, by: string, problem: string | null } | null} last  The last

@@ -141,7 +141,7 @@ function policy({ spec, autorestart }) {
  * @param {number} nowMs
  * @returns {Fact[]}
  */
-function triggers({ spec, triggers: known }, nowMs) {
+function triggers({ spec, status, triggers: known }, nowMs) {
   if (!known) return [];
   const { watch, nextRunMs, memory, last } = known;
   return [
@@ -150,7 +150,7 @@ function triggers({ spec, triggers: known }, nowMs) {
       ? [
           fact(
             'Cron',
-            `${spec.cronRestart}${nextRunMs === null ? ', no next run' : `, next at ${clockTime(nextRunMs, nowMs)}`}`,
+            `${spec.cronRestart}${nextRunMs === null ? `, ${status === 'stopped' ? 'not while it is stopped' : 'no next run'}` : `, next at ${clockTime(nextRunMs, nowMs)}`}`,
           ),
         ]
       : []),

@@ -1,4 +1,7 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createRig, watch } from '../control-rig.js';
 import { makeSpec } from '../make-spec.js';
 
@@ -229,6 +232,7 @@ describe('cron', () => {
     void rig.call('stop', { targets: ['api'] });
     await rig.turn(300 * SECOND);
     expect(rig.keeper.alive).toEqual([]);
+    expect((await detail())[0].triggers.nextRunMs).toBeNull();
   });
 
   test.each([0, 3])('restarts a job that has exited with code %d, by the next control too', async (code) => {
@@ -243,6 +247,38 @@ describe('cron', () => {
     void rig.call('stop', { targets: ['api'] });
     await rig.turn(120 * SECOND);
     expect(rig.spawned()).toHaveLength(3);
+  });
+
+  test('runs a job again that was waiting for its next run when its list was saved', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nclust-dump-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    Object.assign(rig.context.paths, { dump: join(folder, 'dump.json'), reserve: join(folder, 'reserve') });
+    rig.keeper.behave = () => ({ exitsAfterMs: 2_000, code: 0 });
+    await running({ cronRestart: '* * * * *', autorestart: false, instances: 1, kind: 'exec', mode: 'fork' });
+    for (const [method, params] of [
+      ['save', {}],
+      ['delete', { targets: ['api'] }],
+      ['resurrect', {}],
+    ]) {
+      watch(rig.call(method, params));
+      await rig.turn(SECOND);
+    }
+    expect([rig.spawned().length, (await rig.list())[0].status]).toEqual([1, 'stopped']);
+    await rig.turn(60 * SECOND);
+    expect(rig.spawned()).toHaveLength(2);
+  });
+
+  test.each([
+    [{ autorestart: false }, 1],
+    [{ autorestart: true }, 0],
+  ])('runs an imported app that PM2 shows as stopped, with %j: %d times', async (fields, runs) => {
+    rig.keeper.behave = () => ({ exitsAfterMs: 2_000, code: 0 });
+    const spec = makeSpec({ cronRestart: '* * * * *', instances: 1, kind: 'exec', mode: 'fork', ...fields });
+    watch(rig.call('import', { apps: [{ spec, resting: [0] }] }));
+    await rig.turn(SECOND);
+    expect([rig.spawned().length, (await rig.list())[0].status]).toEqual([0, 'stopped']);
+    await rig.turn(61 * SECOND);
+    expect(rig.spawned()).toHaveLength(runs);
   });
 
   test('refuses a pattern that croner does not know, from any client', async () => {

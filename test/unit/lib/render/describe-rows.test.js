@@ -39,6 +39,12 @@ test('the watch row shows that watching is off, or its problem', () => {
   ).toBe('no more watches');
 });
 
+test('the cron row of a stopped app shows that cron does not start it', () => {
+  expect(rows({ cronRestart: '@daily' }, {}, { status: 'stopped' })).toMatchObject({
+    'cron restart': '@daily, not while it is stopped',
+  });
+});
+
 test('cron, the memory limit and the last trigger have rows', () => {
   expect(
     rows(
