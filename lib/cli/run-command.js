@@ -71,7 +71,7 @@ export async function perform(command, words, options, args, io) {
     }
     const data = await result;
     if (options.json) await io.print(`${jsonLine(json ? json(data) : (data.slots ?? data))}\n`);
-    else if (!(isAside && options.silent)) await io.print(render(data, view));
+    else if (!(options.silent && isAside?.(options))) await io.print(render(data, view));
     if (options.attach) await followLogs(context, data.slots, view, io);
     return data.exitStatus ?? 0;
   } finally {

@@ -1,4 +1,4 @@
-import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, changeSummary, fileArgument, load } from './row.js';
+import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, changeSummary, fileArgument, isNotDryRun, load } from './row.js';
 
 /** @import { AskedPlan } from '../../commands/apps/apply.js' */
 /** @import { Command } from './row.js' */
@@ -94,6 +94,7 @@ export const APPLY = [
         render: (data, view) =>
           view.options.dryRun ? renderPlan(data, { paint: view.paint, isWhole: false }) : list(data, view),
         json: planJson,
+        isAside: isNotDryRun,
       };
     },
   },

@@ -1,4 +1,4 @@
-import { JSON_OPTION, NO_WAIT, changeSummary, fileArgument, load, loadSetting } from './row.js';
+import { JSON_OPTION, NO_WAIT, changeSummary, fileArgument, isNotDryRun, load, loadSetting } from './row.js';
 
 /** @import { Command } from './row.js' */
 
@@ -201,11 +201,10 @@ export const BOOT = [
       'nclust import pm2 /home/deploy/.pm2/dump.pm2',
       'nclust import pm2 --live',
     ],
-    load: load(
-      () => import('../../commands/import.js'),
-      'importList',
-      async () => (await import('../../commands/import.js')).renderImported,
-    ),
+    load: async () => {
+      const { importList, renderImported } = await import('../../commands/import.js');
+      return { run: importList, render: renderImported, isAside: isNotDryRun };
+    },
   },
 ];
 

@@ -11,7 +11,8 @@
  *   args: string[],
  * ) => Promise<any> | AsyncIterable<any>} run
  * @property {(data: any, view: View) => string} render
- * @property {boolean} [isAside]  The output is secondary: --silent leaves it out.
+ * @property {(options: Record<string, any>) => boolean} [isAside]  The output is secondary: --silent
+ *   leaves it out.
  * @property {(data: any) => unknown} [json]  Default: the slots of the data, or the data itself.
  */
 
@@ -83,9 +84,15 @@ export function pm2OnlyOptions({ takesOptionsOf, words, options = [] }, describe
 export function load(module, name, renderer) {
   return async () => {
     const [found, render] = await Promise.all([module(), renderer()]);
-    return { run: found[name], render, isAside: renderer === changeSummary };
+    return { run: found[name], render, isAside: () => renderer === changeSummary };
   };
 }
+
+/**
+ * The output of a dry run is what the user asks for. Without --dry-run, it is secondary.
+ * @param {Record<string, any>} options
+ */
+export const isNotDryRun = ({ dryRun }) => !dryRun;
 
 /** @type {typeof load} */
 export function loadSetting(module, name, renderer) {

@@ -217,6 +217,20 @@ describe('list', () => {
   });
 });
 
+describe('apply', () => {
+  test.each([
+    [[], /worker/],
+    [['--silent'], /^$/],
+    [['--silent', '--dry-run'], /Nothing to do/],
+  ])('with %j prints what was asked for', async (flags, stdout) => {
+    writeFileSync(join(cwd, 'one.json'), JSON.stringify({ apps: [{ name: 'api', script: './app.js' }] }));
+    const plan = [{ name: 'api', action: 'none', changes: [] }];
+    const { home } = await manager({ apply: () => ({ plan, left: [], slots: [] }) });
+    const result = await nclust(['apply', 'one.json', ...flags], { home });
+    expect(result, result.stderr).toMatchObject({ exitStatus: 0, stdout: expect.stringMatching(stdout) });
+  });
+});
+
 describe('start', () => {
   test('sends a spec for a new app, and prints the list', async () => {
     const server = await manager();
