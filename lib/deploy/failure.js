@@ -16,8 +16,9 @@ const NOT_FOUND = 127;
  * @param {{ host: string, code: number }[]} o.failed  Not empty.
  * @param {Account[]} o.accounts  Accounts of all hosts, in the order of the config.
  * @param {boolean} o.isPlain  The command does not change releases.
+ * @param {boolean} o.isExec  The exit status is that of the user's command, unless ssh failed.
  */
-export function deployError({ name, doing, failed, accounts, isPlain }) {
+export function deployError({ name, doing, failed, accounts, isPlain, isExec }) {
   const stepOf = (/** @type {string} */ host) =>
     accounts.find((account) => account.host === host)?.reports.step ?? 'connect';
   const lockedOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.reports.locked;
@@ -36,7 +37,7 @@ export function deployError({ name, doing, failed, accounts, isPlain }) {
         ? hintFor(code, host)
         : `Wait for that deployment to finish. If it no longer runs: nclust deploy ${name} unlock`,
     data: { host, step: stepOf(host), code, hosts: accounts },
-    ...(isPlain ? { exitStatus: code } : {}),
+    ...(isExec && code !== LOST ? { exitStatus: code } : {}),
   });
 }
 

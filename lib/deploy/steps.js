@@ -138,6 +138,7 @@ export async function execute(deployment, around, command) {
     doing: 'Running a command on',
     script: () => execScript(deployment, command),
     isPlain: true,
+    isExec: true,
   });
 }
 
@@ -252,13 +253,14 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
  * @param {(host: string, reports: Record<string, string>) => void} [o.onReports]  Called for each
  *   host on which the script ran, even if the script failed.
  * @param {boolean} [o.isPlain]  The script does not change releases. Then an error does not list
- *   the releases, and nclust exits with the exit status of the script.
+ *   the releases.
+ * @param {boolean} [o.isExec]  The script is a command of the user. nclust exits with its status.
  * @returns {Promise<Account[]>}
  */
 async function onHosts(
   deployment,
   around,
-  { doing, hosts = deployment.hosts, script, known = new Map(), onReports = () => {}, isPlain = false },
+  { doing, hosts = deployment.hosts, script, known = new Map(), onReports = () => {}, isPlain = false, isExec = false },
 ) {
   /** @type {Account[]} */
   const accounts = hosts.map((host) => ({ host, reports: { ...known.get(host) }, isBegun: false }));
@@ -280,6 +282,6 @@ async function onHosts(
   else for (const account of accounts) if (failed.length === 0) await runOn(account);
   // The error names hosts in the order of the config.
   failed.sort((a, b) => hosts.indexOf(a.host) - hosts.indexOf(b.host));
-  if (failed.length > 0) throw deployError({ name: deployment.name, doing, failed, accounts, isPlain });
+  if (failed.length > 0) throw deployError({ name: deployment.name, doing, failed, accounts, isPlain, isExec });
   return accounts;
 }

@@ -431,6 +431,11 @@ test('a deployment that fails on the second of three hosts reports what each of 
     exitStatus: 1,
     stderr: expect.stringMatching(/failed on nowhere: ssh exited with 255 at "connect"/),
   });
+  for (const words of [['list'], ['exec', 'true']])
+    expect(await site.deploy(...words)).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringContaining('ssh exited with 255'),
+    });
 });
 
 test('--parallel names the failed hosts in the order of the config, whichever fails first', async () => {
