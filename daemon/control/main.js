@@ -37,7 +37,7 @@ import { createUsageReader } from './metrics/usage.js';
 import { findOrphans } from './recovery/find-orphans.js';
 import { createSettings } from './settings.js';
 import { createEnvironment } from './spawn/environment.js';
-import { checkPresent, preflight, substituteMissingNode } from './spawn/preflight.js';
+import { preflight, substituteMissingNode } from './spawn/preflight.js';
 import { createSecrets } from './spawn/secrets.js';
 import { findApp } from './state/desired.js';
 import { createStore } from './state/store.js';
@@ -243,8 +243,7 @@ function makeParts(logs, leave) {
         onFailed: (error) => managerLog('keeper-failed', { error }),
       }),
     substituteMissingNode,
-    preflight: (specs) => preflight(specs.map((spec) => substituteMissingNode(spec))),
-    checkPresent: (specs) => checkPresent(specs.map((spec) => substituteMissingNode(spec))),
+    preflight: (specs, method) => preflight(specs.map((spec) => substituteMissingNode(spec)), method),
     systemLimits,
     leave,
     makeWay: () => process.exit(0),

@@ -100,7 +100,8 @@ export const changes = {
     const fresh = await readSpawnInputs(context, token, (desired) =>
       listSpecs(desired, selectIds(desired, targets)).map(change),
     );
-    if (!context.control.hasSeen(token)) context.parts.checkPresent(servingSpecs(context, targets).map(change));
+    if (!context.control.hasSeen(token))
+      await context.parts.preflight(servingSpecs(context, targets).map(change).map(fresh.fill), 'restart');
     const receipt = context.control.mutate('restart', token, (desired) => {
       const ids = selectIds(desired, targets);
       const rename = renameApp(desired, ids, name);

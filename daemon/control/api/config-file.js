@@ -111,7 +111,7 @@ async function checkAndRead({ parts }, steps) {
   const specsOf = (/** @type {ApplyStep['how'][]} */ kinds) =>
     steps.flatMap(({ how, spec }) => (spec && kinds.includes(how) ? [spec] : []));
   const fresh = await parts.environment.read(specsOf(['add', 'renew', 'reload', 'replace']));
-  await parts.preflight(specsOf(['reload', 'replace']));
+  await parts.preflight(specsOf(['reload', 'replace']), 'reload');
   return fresh;
 }
 

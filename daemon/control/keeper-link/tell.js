@@ -40,8 +40,8 @@ import { getSlotHistory } from '../state/registry.js';
  * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: the present
  *   installation.
  * @property {(spec: AppSpec) => AppSpec} substituteMissingNode
- * @property {(specs: AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
- * @property {(specs: AppSpec[]) => void} checkPresent  Throws ERR_NCLUST_PREFLIGHT.
+ * @property {(specs: AppSpec[], method: 'reload' | 'restart') => Promise<void>} preflight  Rejects with
+ *   ERR_NCLUST_PREFLIGHT.
  * @property {(keeperPid: number) => SystemLimits} systemLimits
  * @property {(exitStatus: number) => void} leave
  * @property {() => void} makeWay  Exits at once; clients repeat their requests to the next control.

@@ -25,7 +25,7 @@ export async function beginReload(context, { token, by, choose, change, name }) 
   const { control, parts } = context;
   const changedSpecs = (/** @type {Desired} */ desired) => listSpecs(desired, choose(desired)).map(change);
   const fresh = await readSpawnInputs(context, token, changedSpecs);
-  if (!control.hasSeen(token)) await parts.preflight(changedSpecs(control.registry.desired).map(fresh.fill));
+  if (!control.hasSeen(token)) await parts.preflight(changedSpecs(control.registry.desired).map(fresh.fill), 'reload');
   return control.mutate('reload', token, (desired) => {
     const ids = choose(desired);
     const rename = renameApp(desired, ids, name);

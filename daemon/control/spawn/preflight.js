@@ -38,30 +38,23 @@ const MAYBE_MODULE = new RegExp(
 const AT_ONCE = 4;
 
 /**
+ * Checks apps before control replaces their running instances.
  * @param {AppSpec[]} specs
+ * @param {'reload' | 'restart'} method
  * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first app that would fail.
  */
-export async function preflight(specs) {
-  for (let at = 0; at < specs.length; at += AT_ONCE) await allInOrder(specs.slice(at, at + AT_ONCE).map(checkOne));
+export async function preflight(specs, method) {
+  for (let at = 0; at < specs.length; at += AT_ONCE)
+    await allInOrder(specs.slice(at, at + AT_ONCE).map((spec) => checkOne(spec, method)));
 }
 
 /**
- * Checks a restart, so that control does not end running instances if the script, the interpreter
- * or the folder is missing, or PORT is impossible.
- * @param {AppSpec[]} specs
- * @returns {void}  Throws ERR_NCLUST_PREFLIGHT for the first fault.
+ * @param {AppSpec} spec
+ * @param {'reload' | 'restart'} method
  */
-export function checkPresent(specs) {
-  for (const spec of specs) {
-    const fault = faultOf(spec);
-    if (fault) throw preflightError(spec, 'restart', fault);
-  }
-}
-
-/** @param {AppSpec} spec */
-async function checkOne(spec) {
+async function checkOne(spec, method) {
   const fault = faultOf(spec) ?? (await syntaxErrorOf(spec));
-  if (fault) throw preflightError(spec, 'reload', fault);
+  if (fault) throw preflightError(spec, method, fault);
 }
 
 /**

@@ -58,7 +58,6 @@ export function createRig({ seed = 0 } = {}) {
     reopened: [],
     settings: { entries: () => ({}), set: () => {}, unset: () => false, limitsOf: () => ({}), notices: () => [] },
     preflight: () => {},
-    checkPresent: () => {},
     /** By path. */
     files: {},
     /** Values of secrets, in place of files and commands. */
@@ -149,8 +148,7 @@ export function createRig({ seed = 0 } = {}) {
           return rig.keeper.connect();
         },
         substituteMissingNode: (spec) => spec,
-        preflight: async (specs) => rig.preflight(specs),
-        checkPresent: (specs) => rig.checkPresent(specs),
+        preflight: async (specs, method) => rig.preflight(specs, method),
         systemLimits: () => rig.systemLimits,
         leave: (status) => {
           rig.left = status;

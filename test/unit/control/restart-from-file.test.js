@@ -37,6 +37,21 @@ describe('the apps of a file', () => {
     expect(appOf()).toMatchObject({ by: 'restart', generation: 1 });
   });
 
+  test.each([
+    ['start', 'restart'],
+    ['restart', 'restart'],
+    ['reload', 'reload'],
+  ])('%s: is refused before an instance stops if a running app could not start again', async (how, method) => {
+    await renewed([{}]);
+    const before = pids();
+    rig.preflight = (specs, asked) => {
+      throw new Error(`${asked} of ${specs.map(({ name }) => name)}`);
+    };
+    const request = renew([{}, { name: 'new' }], { how });
+    await rig.turn(10);
+    expect([request.error?.message, pids()]).toEqual([`${method} of api`, before]);
+  });
+
   test.each([['start'], ['restart'], ['reload']])(
     '%s: running apps get all settings of the file, and the present shell',
     async (how) => {

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { checkPresent, preflight } from '../../../../daemon/control/spawn/preflight.js';
+import { preflight } from '../../../../daemon/control/spawn/preflight.js';
 import { createRig, watch } from '../control-rig.js';
 import { makeSpec } from '../make-spec.js';
 
@@ -37,7 +37,7 @@ test.each([
   ['an empty port, for which many apps have a default', 'good.js', { env: { PORT: '' } }],
   ['the name of a pipe', 'good.js', { env: { PORT: '\\\\.\\pipe\\2f6c' } }],
 ])('a reload accepts %s', async (_what, script, more) => {
-  await expect(preflight([spec(script, more)])).resolves.toBe(undefined);
+  await expect(preflight([spec(script, more)], 'reload')).resolves.toBe(undefined);
 });
 
 test.each([
@@ -67,7 +67,7 @@ test.each([
   ],
   ['a negative port', 'good.js', { env: { PORT: '-80' } }, /PORT is -80/],
 ])('a reload refuses %s', async (_what, script, more, message) => {
-  const error = await preflight([spec(script, more)]).catch((caught) => caught);
+  const error = await preflight([spec(script, more)], 'reload').catch((caught) => caught);
   expect(error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', exitStatus: 1 });
   expect(error.message).toMatch(message);
 });
@@ -82,14 +82,14 @@ test.runIf(process.getuid?.() === 0)('the interpreter that checks the script run
   });
   writeFileSync(ids, '');
   chownSync(ids, 65_534, 65_534);
-  await preflight([spec('good.js', { file, cwd: place, uid: 65_534, gid: 65_534 })]);
+  await preflight([spec('good.js', { file, cwd: place, uid: 65_534, gid: 65_534 })], 'reload');
   expect(readFileSync(ids, 'utf8')).toBe('65534 65534 65534\n');
 });
 
 test('the error names the first of several failing apps in order, even if the second is found sooner', async () => {
   const slow = spec('bad.js', { name: 'first' });
   const quick = spec('none.js', { name: 'second' });
-  await expect(preflight([slow, quick])).rejects.toMatchObject({
+  await expect(preflight([slow, quick], 'reload')).rejects.toMatchObject({
     code: 'ERR_NCLUST_PREFLIGHT',
     data: { name: 'first' },
   });
@@ -122,21 +122,26 @@ test('a reload is checked with its changes, once, before anything is changed', a
   expect(again.state).toBe('done');
 });
 
-test('a restart stops no instance that could not start again', async () => {
+test.each([
+  ['none.js', /^Restart of "api" was refused: its script ".*none\.js" is missing/],
+  ['bad.js', /^Restart of "api" was refused: ".*bad\.js" does not parse: SyntaxError/],
+])('a restart stops no instance that could not start again: %s', async (script, why) => {
   const rig = createRig();
   await rig.boot();
   void rig.start({ instances: 2 });
   await rig.turn(2_000);
   const before = rig.keeper.requests.length;
-  rig.checkPresent = (specs) => checkPresent(specs.map((one) => ({ ...one, ...spec('none.js') })));
-  const request = watch(rig.call('restart', { targets: ['api'] }));
-  await rig.turn(10);
-  expect([request.state, rig.keeper.requests.length]).toEqual(['failed', before]);
-  expect(request.error).toMatchObject({
+  rig.preflight = (specs, method) =>
+    preflight(
+      specs.map((one) => ({ ...one, ...spec(script) })),
+      method,
+    );
+  await expect(rig.call('restart', { targets: ['api'] })).rejects.toMatchObject({
     code: 'ERR_NCLUST_PREFLIGHT',
-    message: expect.stringMatching(/^Restart of "api" was refused: its script ".*none\.js" is missing/),
+    message: expect.stringMatching(why),
     hint: expect.stringContaining('nclust restart api'),
   });
+  expect(rig.keeper.requests).toHaveLength(before);
   expect(await rig.list()).toMatchObject([
     { generation: 1, status: 'online' },
     { generation: 1, status: 'online' },
@@ -152,7 +157,7 @@ test('an app that does not run does not prevent a restart of the others', async 
   void rig.call('stop', { targets: ['gone'] });
   await rig.turn(2_000);
   const looked = [];
-  rig.checkPresent = (specs) => void looked.push(...specs.map(({ name }) => name));
+  rig.preflight = (specs) => void looked.push(...specs.map(({ name }) => name));
   const request = watch(rig.call('restart', { targets: ['all'] }));
   await rig.turn(3_000);
   expect([request.state, looked]).toEqual(['done', ['api']]);
