@@ -55,6 +55,7 @@ export const readings = {
         ...context.control.registry.notices,
         ...rollbacks(context.control.registry),
         ...refusals(context.control),
+        ...context.triggers.notices(),
         ...context.parts.settings.notices(),
         ...context.parts.logs.notices(),
         ...context.exports.notices(),

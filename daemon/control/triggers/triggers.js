@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { isWatched } from '../../../lib/shared/spec/triggers.js';
 import { beginReload } from '../requests/reload.js';
 import { findApp } from '../state/desired.js';
-import { seatKey } from '../state/registry.js';
+import { listSeats, seatKey } from '../state/registry.js';
 import { createCrons } from './cron.js';
 import { createMemoryWatch } from './memory-limit.js';
 import { createReloadQueue } from './reload-queue.js';
@@ -33,6 +33,8 @@ import { createWatches } from './watch.js';
  * @typedef {object} Triggers
  * @property {() => void} sync  Called after every turn. Cheap if nothing has changed.
  * @property {(name: string, id: number) => SlotTriggers} describe
+ * @property {() => string[]} notices  One for each app whose last trigger failed, until it starts
+ *   again.
  * @property {() => void} close
  */
 
@@ -143,6 +145,18 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
     return app === null || wantedOrDone(app).length === 0;
   }
 
+  /**
+   * @param {string} name
+   * @param {number} atMs
+   */
+  function hasStartedSince(name, atMs) {
+    const { instances } = control.registry;
+    return listSeats(control.registry, name).some(
+      ({ life, instanceId }) =>
+        life.state === 'up' && (instances.get(instanceId ?? '')?.startedAtMs ?? -Infinity) > atMs,
+    );
+  }
+
   /** @type {Triggers} */
   const self = {
     sync() {
@@ -165,6 +179,11 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
       memory: memory.describe(id),
       last: reloadQueue.last(name),
     }),
+    notices: () =>
+      control.registry.desired.apps.flatMap(({ spec: { name } }) => {
+        const last = reloadQueue.last(name);
+        return last?.problem && !hasStartedSince(name, last.atMs) ? [`${last.problem} (${last.by})`] : [];
+      }),
     close() {
       watches.close();
       crons.close();

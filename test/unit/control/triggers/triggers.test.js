@@ -73,10 +73,14 @@ describe('watch', () => {
     await rig.turn(5 * SECOND);
     expect(await generations()).toEqual([1, 1]);
     expect((await detail())[0].triggers.last.problem).toMatch(/Reload of "api" stopped/);
+    expect((await rig.call('list', {})).notices).toEqual([
+      expect.stringMatching(/^Reload of "api" stopped: .* \(watch: src\/a\.js changed\)$/),
+    ]);
     rig.keeper.behave = () => ({ listensAfterMs: 10 });
     change();
     await rig.turn(10 * SECOND);
     expect((await generations()).every((generation) => generation > 1)).toBe(true);
+    expect((await rig.call('list', {})).notices).toEqual([]);
   });
 
   test('reports paths that it cannot watch for their app, and other apps are not affected', async () => {
