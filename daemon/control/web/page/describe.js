@@ -146,14 +146,7 @@ function triggers({ spec, status, triggers: known }, nowMs) {
   const { watch, nextRunMs, memory, last } = known;
   return [
     ...(watch ? [fact('Watches', `${watch.paths.join(', ')}${watch.problem ? `; ${watch.problem}` : ''}`)] : []),
-    ...(spec?.cronRestart
-      ? [
-          fact(
-            'Cron',
-            `${spec.cronRestart}${nextRunMs === null ? `, ${status === 'stopped' ? 'not while it is stopped' : 'no next run'}` : `, next at ${clockTime(nextRunMs, nowMs)}`}`,
-          ),
-        ]
-      : []),
+    ...(spec?.cronRestart ? [fact('Cron', cronText(spec.cronRestart, nextRunMs, { status, nowMs }))] : []),
     ...(spec?.maxMemoryBytes
       ? [
           fact(
@@ -171,6 +164,16 @@ function triggers({ spec, status, triggers: known }, nowMs) {
         ]
       : []),
   ];
+}
+
+/**
+ * @param {string} pattern
+ * @param {number | null} nextRunMs
+ * @param {{ status: SlotStatus['status'], nowMs: number }} o
+ */
+function cronText(pattern, nextRunMs, { status, nowMs }) {
+  if (nextRunMs === null) return `${pattern}, ${status === 'stopped' ? 'not while it is stopped' : 'no next run'}`;
+  return `${pattern}, next at ${clockTime(nextRunMs, nowMs)}`;
 }
 
 /**
