@@ -16,6 +16,7 @@ import {
   separateWatched,
 } from '../../config/options/options.js';
 import { buildSpec, locate, snapshot } from '../../config/spec/build.js';
+import { INTERPRETERS } from '../../config/spec/interpreter.js';
 import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
@@ -55,6 +56,7 @@ export async function start(context, targets, options, args) {
     args,
     isForced: options.force === true,
   });
+  assertNoInterpreter(all, fresh, context, options);
   if (fresh.length > 1 && read.name !== undefined) {
     throw new NclustError(
       'ERR_NCLUST_USAGE',
@@ -172,6 +174,26 @@ function assertNamesFree(specs, known) {
         { hint: `Give this one another name: nclust start ${shellQuote(script)} --name ...` },
       );
   }
+}
+
+/**
+ * "nclust start node app.js" must not start two apps.
+ * @param {string[]} targets
+ * @param {string[]} fresh  Targets of new apps.
+ * @param {Context} context
+ * @param {Record<string, any>} options
+ */
+function assertNoInterpreter(targets, fresh, { cwd }, { instances }) {
+  const isBare = (/** @type {string} */ word) =>
+    INTERPRETERS.has(word) && fresh.includes(word) && !isFile(resolve(cwd, word));
+  const at = targets.findIndex((word, i) => isBare(word) && isFile(resolve(cwd, targets[i + 1] ?? '')));
+  if (at === -1) return;
+  const [word, script] = targets.slice(at);
+  const count = instances === undefined ? '' : ` -i ${shellQuote(instances)}`;
+  const chosen = word === 'node' ? '' : ` --interpreter ${word}`;
+  throw new NclustError('ERR_NCLUST_USAGE', `nclust runs scripts with ${word} itself.`, {
+    hint: `nclust start ${shellQuote(script)}${chosen}${count}`,
+  });
 }
 
 /** @param {SlotStatus} slot */

@@ -46,6 +46,9 @@ const BY_EXTENSION = {
   '.ls': ['lsc'],
 };
 
+/** Names that "nclust start" does not need in front of a script. */
+export const INTERPRETERS = new Set(Object.values(BY_EXTENSION).flat());
+
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts']);
 
 /** Options of Node.js that load a module before the script. */

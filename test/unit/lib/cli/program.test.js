@@ -302,6 +302,18 @@ describe('start', () => {
     });
   });
 
+  test.each([
+    [['node', 'app.js', '-i', '2'], 'nclust runs scripts with node itself.', 'nclust start app.js -i 2'],
+    [['python3', 'app.js'], 'nclust runs scripts with python3 itself.', 'nclust start app.js --interpreter python3'],
+  ])('%j is refused, because it would start two apps', async (words, sentence, hint) => {
+    const server = await manager();
+    expect(await nclust(['start', ...words], { home: server.home })).toMatchObject({
+      exitStatus: 2,
+      stderr: `nclust: ${sentence}\nnext: ${hint}\n`,
+    });
+    expect(server.callsTo('start')).toEqual([]);
+  });
+
   test('--stop-exit-codes does not swallow the script', async () => {
     const server = await manager();
     await nclust(['start', '--stop-exit-codes', '0', '2,3', 'app.js'], { home: server.home });
