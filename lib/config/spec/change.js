@@ -47,12 +47,12 @@ const STARTABLE = new Set([...OPTIONS_OF.restart.map(({ key }) => key), 'instanc
  */
 export function changeSpecs(slots, { read, args, isShellNew }, surroundings) {
   const specs = new Map(slots.map((slot) => [slot.name, /** @type {AppSpec} */ (slot.spec)]));
-  const fixed = Object.keys(read).find((key) => !STARTABLE.has(key));
-  if (fixed !== undefined)
+  const fixed = Object.keys(read).filter((key) => !STARTABLE.has(key));
+  if (fixed.length > 0)
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      `${flagOf(fixed)} is for a new app, but "${slots[0].name}" is in the list already.`,
-      { hint: 'Start it under another --name, or delete it first: nclust delete ' + shellQuote(slots[0].name) },
+      `${flagOf(fixed[0])} is for a new app, but "${slots[0].name}" is in the list already.`,
+      { hint: hintForFixed(fixed, shellQuote(slots[0].name), read.watch) },
     );
   const shellEnv = isShellNew ? { shellEnv: snapshot(surroundings.env) } : {};
   return [...specs.values()].map((spec) => ({
@@ -62,6 +62,18 @@ export function changeSpecs(slots, { read, args, isShellNew }, surroundings) {
     ...shellEnv,
     ...(read.instances === undefined ? {} : countedAs(spec)),
   }));
+}
+
+/**
+ * @param {string[]} fixed  Keys of the refused options.
+ * @param {string} name  Quoted.
+ * @param {string[]} [watch]  Empty for --no-watch.
+ */
+function hintForFixed(fixed, name, watch = []) {
+  if (fixed.some((key) => key !== 'watch'))
+    return `Start it under another --name, or delete it first: nclust delete ${name}`;
+  const flags = watch.map((path) => (path === '.' ? '--watch' : `--watch ${shellQuote(path)}`)).join(' ');
+  return `To change it for this app: nclust reload ${name} ${flags || '--no-watch'}`;
 }
 
 /** @param {string} key */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { buildSpec } from '../../../../../lib/config/spec/build.js';
-import { specChange } from '../../../../../lib/config/spec/change.js';
+import { changeSpecs, specChange } from '../../../../../lib/config/spec/change.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'nclust-change-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -73,4 +73,16 @@ test('specChange without options changes nothing', () => {
 
 test('specChange refuses a missing folder', () => {
   expect(() => change(specOf('app.js', []), { cwd: 'nowhere' })).toThrow(/nowhere" does not exist/);
+});
+
+test.each([
+  [{ watch: ['.'] }, 'To change it for this app: nclust reload app --watch'],
+  [{ watch: [] }, 'To change it for this app: nclust reload app --no-watch'],
+  [{ watch: ['src', 'a b'] }, "To change it for this app: nclust reload app --watch src --watch 'a b'"],
+  [{ watch: ['.'], autostart: false }, 'Start it under another --name, or delete it first: nclust delete app'],
+])('start of a listed app with %j is refused, and the hint names what works', (read, hint) => {
+  const slots = /** @type {any} */ ([{ name: 'app', spec: specOf('app.js', []) }]);
+  expect(() => changeSpecs(slots, { read, args: [], isShellNew: false }, here)).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_USAGE', hint }),
+  );
 });
