@@ -3,6 +3,8 @@ import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { readReloadOptions, readRestartOptions, specFields } from '../../config/options/options.js';
 import { snapshot } from '../../config/spec/build.js';
+import { NclustError } from '../../shared/errors.js';
+import { shellQuote } from '../../shared/shell-quote.js';
 import { splitFile, renewFromFile, warnAboutFileOptions, overrideArgs } from './from-file.js';
 import { reachListed } from './targets.js';
 
@@ -38,7 +40,9 @@ export async function restart(context, words, options, args = []) {
     'restart',
     { targets, wait: options.wait, ...changes, token: newToken() },
     `Restarting ${words.join(', ')}`,
-  );
+  ).catch((error) => {
+    throw options.watch ? explainWatchedPath(error, words) : error;
+  });
   return reportChange(context, client, slots, { done: options.wait ? 'Restarted' : 'Restarting', json: options.json });
 }
 
@@ -65,6 +69,22 @@ export async function reload(context, words, options, args = []) {
   const request = { targets, ...changes, wait, ...env, token: newToken() };
   const { slots } = await carryOut(context, client, 'reload', request, `Reloading ${words.join(', ')}`);
   return reportChange(context, client, slots, { done: wait ? 'Reloaded' : 'Reloading', json });
+}
+
+/**
+ * Of "nclust restart api --watch src", "src" is a target.
+ * @param {unknown} error
+ * @param {string[]} words
+ */
+function explainWatchedPath(error, words) {
+  if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_APP_NOT_FOUND') return error;
+  if (words.length < 2 || /** @type {any} */ (error.data)?.target === words[0]) return error;
+  const [path, ...apps] = [...words].reverse().map(shellQuote);
+  return new NclustError(error.code, error.message, {
+    hint: `restart --watch takes no path; reload does: nclust reload ${apps.reverse().join(' ')} --watch ${path}`,
+    data: error.data,
+    cause: error,
+  });
 }
 
 const OF_ONE = ['cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid'];

@@ -357,6 +357,23 @@ describe('start', () => {
   });
 });
 
+test('restart --watch with a path names reload, which takes the path', async () => {
+  const { home } = await manager({
+    restart: ({ targets }) => {
+      const data = { target: targets.find((target) => target !== 'api') };
+      throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'It is not in the list.', { hint: 'nclust list', data });
+    },
+  });
+  expect((await nclust(['restart', 'api', '--watch', 'src'], { home })).stderr).toContain(
+    'next: restart --watch takes no path; reload does: nclust reload api --watch src\n',
+  );
+  for (const words of [
+    ['api', 'src'],
+    ['apy', '--watch', 'src'],
+  ])
+    expect((await nclust(['restart', ...words], { home })).stderr).toContain('next: nclust list\n');
+});
+
 describe('commands that change something', () => {
   const token = expect.any(String);
   test.each([
