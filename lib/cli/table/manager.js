@@ -203,7 +203,12 @@ export const BOOT = [
     ],
     load: async () => {
       const { importList, renderImported } = await import('../../commands/import.js');
-      return { run: importList, render: renderImported, isAside: isNotDryRun };
+      return {
+        run: importList,
+        render: renderImported,
+        isAside: isNotDryRun,
+        json: ({ isDryRun, apps, slots }) => (isDryRun ? apps : slots),
+      };
     },
   },
 ];

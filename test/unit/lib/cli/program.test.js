@@ -231,6 +231,25 @@ describe('apply', () => {
   });
 });
 
+test('import --dry-run --json prints the apps, with the names but not the values of their variables', async () => {
+  const app = { name: 'shop', pm_exec_path: join(cwd, 'app.js'), exec_mode: 'fork_mode', args: ['-x'] };
+  const { home } = await manager();
+  writeFileSync(join(cwd, 'dump.pm2'), JSON.stringify([{ ...app, pm_cwd: cwd, env: { TOKEN: 'hunter2' } }]));
+  const result = await nclust(['import', 'pm2', 'dump.pm2', '--dry-run', '--json'], { home });
+  expect(JSON.parse(result.stdout)).toEqual([
+    {
+      name: 'shop',
+      mode: 'fork',
+      instances: 1,
+      stopped: 0,
+      script: join(cwd, 'app.js'),
+      args: ['-x'],
+      variables: expect.arrayContaining(['TOKEN']),
+    },
+  ]);
+  expect(result.stdout).not.toContain('hunter2');
+});
+
 describe('start', () => {
   test('sends a spec for a new app, and prints the list', async () => {
     const server = await manager();
