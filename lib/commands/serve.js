@@ -41,9 +41,11 @@ export async function serve(context, [path, port], options) {
     cors,
     ...credentialsOf(options),
   });
-  const settings = readServeSettings({ ...readVariables(context.env), ...given }, (key) =>
-    key in given ? OPTIONS[key] : VARIABLES[key],
-  );
+  const settings = readServeSettings({ ...readVariables(context.env), ...given }, (key) => {
+    if (key in given) return OPTIONS[key];
+    const isHalf = 'basicAuth' in given && ['username', 'password'].includes(key);
+    return isHalf ? `${OPTIONS[key]} (or ${VARIABLES[key]})` : VARIABLES[key];
+  });
   const folder = checkFolder(resolve(context.cwd, settings.path));
   if (options.monitor !== undefined) context.talk('--monitor has no effect: nclust has no monitoring service.');
 

@@ -96,8 +96,12 @@ test.each([
   [['nope', '8080'], 1, /"\/.*\/nope" cannot be served: it does not exist, or is not a folder/],
   [['app.js'], 1, /cannot be served/],
   [['dist', '80000'], 2, /port is "80000"; accepted: a port from 1 to 65535/],
-  [['dist', '--basic-auth-username', 'ann'], 2, /PM2_SERVE_BASIC_AUTH_PASSWORD is ""/],
-  [['dist', '--basic-auth-password', 'secret-word'], 2, /PM2_SERVE_BASIC_AUTH_USERNAME is ""/],
+  [['dist', '--basic-auth-username', 'ann'], 2, /--basic-auth-password \(or PM2_SERVE_BASIC_AUTH_PASSWORD\) is ""/],
+  [
+    ['dist', '--basic-auth-password', 'secret-word'],
+    2,
+    /--basic-auth-username \(or PM2_SERVE_BASIC_AUTH_USERNAME\) is ""/,
+  ],
   [['dist', '--homepage', '../x'], 2, /--homepage is "..\/x"/],
 ])('serve %j is refused, and no app is started', async (words, exitStatus, message) => {
   const home = await sandbox();

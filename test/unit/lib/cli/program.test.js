@@ -143,6 +143,10 @@ describe('usage', () => {
     [['sendSignal', 'SIGFOO', 'api'], /SIGFOO/],
     [['reload', 'api', '--max-surge', 'x'], /--max-surge is "x"/],
     [['reload', 'api', '--scheduling', 'fair'], /--scheduling is "fair"; accepted: least-connections, sticky, os/],
+    [
+      ['serve', '.', '--basic-auth-username', 'ann'],
+      /--basic-auth-password \(or PM2_SERVE_BASIC_AUTH_PASSWORD\) is ""/,
+    ],
     [['list', '--sort', 'colour'], /--sort is "colour"; accepted: name/],
     [['list', '--sort', 'name:up'], /--sort is/],
     [['list', '--sort', 'constructor'], /--sort is/],
