@@ -28,6 +28,15 @@ const OF_PM2 = {
   '--machine-name': VENDOR,
 };
 
+/** Commands that some users expect, with what to do instead. */
+const EXPECTED = new Map([
+  [
+    'rollback',
+    'Put the old code back, then: nclust reload <app>. A reload that goes back automatically: nclust reload <app> ' +
+      '--rollback-window 30s. A release of nclust deploy: nclust deploy <environment> revert',
+  ],
+]);
+
 /**
  * Suggestions for an unknown command. They stop and overwrite nothing, because a tired user runs a
  * suggestion without reading it.
@@ -60,7 +69,7 @@ export function usageError({ code, message }, argv) {
 /** @param {string} word */
 export function unknownCommandError(word) {
   return new NclustError('ERR_NCLUST_USAGE', `unknown command '${word}'.`, {
-    hint: [proposalFor(word), 'nclust help'].filter((part) => part !== '').join(' '),
+    hint: EXPECTED.get(word) ?? [proposalFor(word), 'nclust help'].filter((part) => part !== '').join(' '),
   });
 }
 
