@@ -49,6 +49,8 @@ export async function parseCommandLine(argv, io) {
   const plain = ours.filter((one) => !one.startsWith('-'));
   const isAbout = plain[0] === 'help';
   const word = plain[isAbout ? 1 : 0];
+  // The page of "help" is the list of all commands.
+  const parsed = isAbout && word === 'help' ? ['help', ...ours.filter((one) => one !== 'help')] : ours;
   // If --help precedes the command, it explains all commands.
   const isAboutAll =
     word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
@@ -63,7 +65,7 @@ export async function parseCommandLine(argv, io) {
     isBrief: (isAbout || ours.some((one) => ['-h', '--help'].includes(one))) && !ours.includes('--all'),
   });
   try {
-    await program.parseAsync(ours, { from: 'user' });
+    await program.parseAsync(parsed, { from: 'user' });
     return exitStatus;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -94,7 +96,7 @@ async function buildProgram(meant, args, io, { print, onDone, isBrief }) {
     .addHelpCommand(
       new Command('help')
         .argument('[command]')
-        .description('list all commands, or explain one; --all with every option')
+        .description('list all commands, or explain one (--all: all its options)')
         .helpOption(false)
         .helpGroup(findHeading('help')),
     )

@@ -54,6 +54,13 @@ describe('options of the program in front', () => {
 });
 
 describe('the list of commands', () => {
+  test.each([[['help', 'help']], [['help', '--all']], [['help', 'help', '--all']], [['-s', 'help', 'help']]])(
+    'is the page of %j',
+    async (argv) => {
+      expect(await nclust(argv)).toEqual({ exitStatus: 0, stdout: (await nclust(['help'])).stdout, stderr: '' });
+    },
+  );
+
   test('has every command under one heading, and no other', () => {
     const named = HEADINGS.flatMap(([, names]) => names);
     expect([...named].sort()).toEqual([...VISIBLE.map(({ name }) => name), 'help'].sort());
