@@ -117,8 +117,8 @@ export const INFORMATION = [
   {
     name: 'events',
     words: '[id|name|namespace|/pattern/...]',
-    brief: 'show past events, and follow new ones',
-    help: 'show past events, and follow new ones until Ctrl-C',
+    brief: 'show past events, and follow new ones (not: --nostream)',
+    help: 'show past events, and follow new ones until Ctrl-C (not: --nostream)',
     options: [
       ['--lines <number>', 'number of past events (default: 20, or all with --since)'],
       ['--nostream', 'do not follow'],
@@ -128,6 +128,7 @@ export const INFORMATION = [
     ],
     examples: [
       'nclust events',
+      'nclust events --lines 5 --nostream',
       'nclust events api --type "died,gave-up,rollout:*" --since 1d',
       'nclust events --json | jq .',
     ],

@@ -95,6 +95,10 @@ test.each([[['help']], ...VISIBLE.flatMap(({ name }) => [[['help', name]], [['he
   },
 );
 
+test.each([[['help']], [['help', 'events']]])('%j names the option that ends events', async (argv) => {
+  expect((await nclust(argv)).stdout).toMatch(/past events, and.*--nostream/);
+});
+
 describe('the page of start', () => {
   test('has every option of an app under one heading', () => {
     const named = OPTION_HEADINGS.flatMap(([, names]) => names);
