@@ -1,8 +1,8 @@
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
 import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
-import { isConfigName } from '../../config/find.js';
+import { findConfig, isConfigName } from '../../config/find.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { reachListed } from './targets.js';
@@ -154,11 +154,16 @@ export function overrideArgs(read, args) {
 
 /**
  * @param {Context} context
+ * @param {'start' | 'restart' | 'reload'} how
  * @param {Record<string, any>} options
  */
-export function warnAboutFileOptions({ talk }, { env, only }) {
-  if (env !== undefined) talk(`--env is "${env}" and has no effect here: it selects an environment of a config file.`);
-  if (only !== undefined) talk(`--only is "${only}" and has no effect here: it selects apps of a config file.`);
+export function warnAboutFileOptions({ talk, cwd }, how, { env, only }) {
+  const use = `Use the file: nclust ${how} ${shellQuote(basename(findConfig(cwd) ?? 'ecosystem.config.js'))}`;
+  const why = 'has no effect here: it selects';
+  if (env !== undefined)
+    talk(`--env is "${env}" and ${why} an environment of a config file. ${use} --env ${shellQuote(env)}`);
+  if (only !== undefined)
+    talk(`--only is "${only}" and ${why} apps of a config file. ${use} --only ${shellQuote(only)}`);
 }
 
 /** @param {string | null} file */

@@ -26,7 +26,7 @@ export async function restart(context, words, options, args = []) {
   const read = readRestartOptions(options);
   const file = splitFile(words);
   if (file !== null) return renewFromFile(context, 'restart', file, options, overrideArgs(read, args));
-  warnAboutFileOptions(context, options);
+  warnAboutFileOptions(context, 'restart', options);
   const { client, targets } = await reachListed(context, words);
   const changes = {
     ...commonChanges(specFields(read)),
@@ -58,7 +58,7 @@ export async function reload(context, words, options, args = []) {
   const read = readReloadOptions(options);
   const file = splitFile(words);
   if (file !== null) return renewFromFile(context, 'reload', file, options, overrideArgs(read, args));
-  warnAboutFileOptions(context, options);
+  warnAboutFileOptions(context, 'reload', options);
   const { client, targets } = await reachListed(context, words);
   const env = options.updateEnv ? { env: snapshot(context.env) } : {};
   const { wait, json } = options;

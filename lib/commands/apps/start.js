@@ -47,7 +47,7 @@ export async function start(context, targets, options, args) {
   const file = all.length === 0 ? findConfig(context.cwd) : splitFile(all);
   if (file !== null) return renewFromFile(context, 'start', file, options, overrideArgs(read, args));
   if (all.length === 0) throw nothingToStart(context);
-  warnAboutFileOptions(context, options);
+  warnAboutFileOptions(context, 'start', options);
 
   const reached = await reach(context);
   const { slots: known } = reached ? await reached.request('list') : { slots: [] };

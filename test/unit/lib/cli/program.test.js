@@ -397,6 +397,17 @@ test('restart --watch with a path names reload, which takes the path', async () 
     expect((await nclust(['restart', ...words], { home })).stderr).toContain('next: nclust list\n');
 });
 
+test.each([
+  [['reload', 'api', '--env', 'production'], 'nclust reload ecosystem.config.js --env production'],
+  [['start', 'api', '--only', 'api,web'], 'nclust start ecosystem.config.js --only api,web'],
+])('%j without a file names the command that has an effect', async (argv, command) => {
+  const { home } = await manager();
+  expect(await nclust(argv, { home })).toMatchObject({
+    exitStatus: 0,
+    stderr: expect.stringContaining(`of a config file. Use the file: ${command}\n`),
+  });
+});
+
 describe('commands that change something', () => {
   const token = expect.any(String);
   test.each([
