@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { explainUnwritable } from '../cli/session/user-file.js';
-import { CONFIG_NAMES } from '../config/find.js';
+import { CONFIG_NAMES, isFile } from '../config/find.js';
 import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { readFileApps } from './apps/from-file.js';
@@ -25,9 +25,37 @@ export async function init(context, [kind]) {
       { hint: `Look at it with: nclust validate ${there}` },
     );
   const file = join(cwd, `ecosystem.config.${isModule(cwd) ? 'cjs' : 'js'}`);
-  explainUnwritable(file, () => writeFileSync(file, kind === 'simple' ? SIMPLE : FULL, { flag: 'wx' }));
+  const text = (kind === 'simple' ? SIMPLE : FULL).replace(DEFAULT_SCRIPT, () => findScript(cwd));
+  explainUnwritable(file, () => writeFileSync(file, text, { flag: 'wx' }));
   context.talk('Edit it, then: nclust start');
   return { file };
+}
+
+const DEFAULT_SCRIPT = './index.js';
+
+/**
+ * @param {string} folder
+ * @returns {string}  `main` or the script "start" of package.json, if that file exists.
+ */
+function findScript(folder) {
+  const { main, scripts } = readPackage(join(folder, 'package.json'));
+  const [, started] = /^node (\S+)$/.exec(String(scripts?.start).trim()) ?? [];
+  const script = [main, started].find(
+    (one) => typeof one === 'string' && /^[^'\\\n]+$/.test(one) && isFile(resolve(folder, one)),
+  );
+  return script === undefined ? DEFAULT_SCRIPT : `./${relative(folder, resolve(folder, script))}`;
+}
+
+/**
+ * @param {string} file
+ * @returns {Record<string, any>}
+ */
+function readPackage(file) {
+  try {
+    return Object(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    return {}; // Missing, or Node.js will report the error.
+  }
 }
 
 /**
@@ -47,12 +75,7 @@ function isModule(folder) {
  * @returns {string | null}  The module type. Null: the file is missing.
  */
 function typeIn(file) {
-  if (!existsSync(file)) return null;
-  try {
-    return String(JSON.parse(readFileSync(file, 'utf8')).type ?? 'commonjs');
-  } catch {
-    return 'commonjs'; // Node.js will report the error; here the type only affects the file name.
-  }
+  return existsSync(file) ? String(readPackage(file).type ?? 'commonjs') : null;
 }
 
 /**

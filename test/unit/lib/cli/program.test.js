@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, afterAll, describe, expect, test } from 'vitest';
@@ -19,7 +19,10 @@ beforeAll(() => {
 afterAll(() => rmSync(cwd, { recursive: true }));
 
 /** @param {string} [o.home] */
-async function nclust(argv, { home = join(cwd, 'no-home'), env = {}, platform = 'linux', isTTY = false } = {}) {
+async function nclust(
+  argv,
+  { home = join(cwd, 'no-home'), folder = cwd, env = {}, platform = 'linux', isTTY = false } = {},
+) {
   let stdout = '';
   let stderr = '';
   const exitStatus = await runProgram(argv, {
@@ -35,7 +38,7 @@ async function nclust(argv, { home = join(cwd, 'no-home'), env = {}, platform = 
     columns: isTTY ? 200 : null,
     talkSize: () => ({ columns: 80, rows: 24 }),
     onInterrupt: () => () => {},
-    cwd,
+    cwd: folder,
     env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home, ...env },
     platform,
     node: { file: process.execPath, version: process.version },
@@ -252,6 +255,24 @@ test('import --dry-run --json prints the apps, with the names but not the values
     },
   ]);
   expect(result.stdout).not.toContain('hunter2');
+});
+
+test.each([
+  [{ main: 'app.js' }, './app.js'],
+  [{ main: './app.js', scripts: { start: 'node worker.js' } }, './app.js'],
+  [{ main: 'dist/missing.js', scripts: { start: 'node ./worker.js' } }, './worker.js'],
+  [{ main: 'missing.js', scripts: { start: 'next start' } }, './index.js'],
+  [{ main: ['app.js'] }, './index.js'],
+])('init in a package with %j writes the script %s', async (content, script) => {
+  const folder = mkdtempSync(join(cwd, 'package-'));
+  for (const name of ['app.js', 'worker.js']) writeFileSync(join(folder, name), '1');
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(content));
+  const file = join(folder, 'ecosystem.config.js');
+  for (const words of [[], ['simple']]) {
+    expect(await nclust(['init', ...words], { folder })).toMatchObject({ exitStatus: 0 });
+    expect(readFileSync(file, 'utf8')).toContain(`script: '${script}'`);
+    rmSync(file);
+  }
 });
 
 describe('start', () => {
