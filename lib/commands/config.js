@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { explainUnwritable } from '../cli/session/user-file.js';
 import { CONFIG_NAMES, isFile } from '../config/find.js';
+import { warnAboutPm2 } from '../deploy/settings.js';
 import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { readFileApps } from './apps/from-file.js';
@@ -96,10 +97,13 @@ function typeIn(file) {
  */
 export async function validate(context, [file], options) {
   const { readConfig } = await import('../config/file/read.js');
-  const { file: path, specs, deploy, warnings } = await readConfig(readFileApps(context, file ?? null, options, {}));
+  const { file: path, specs, deploy, ...read } = await readConfig(readFileApps(context, file ?? null, options, {}));
+  const environments = Object.entries(deploy ?? {});
+  const ofHooks = environments.flatMap(([name, given]) => warnAboutPm2(name, Object(given)));
+  const warnings = [...read.warnings, ...ofHooks];
   for (const warning of warnings) context.talk(warning);
   const apps = specs.map(({ name, script, mode, instances, cwd }) => ({ name, script, mode, instances, cwd }));
-  return { file: path, apps, environments: Object.keys(deploy ?? {}), warnings };
+  return { file: path, apps, environments: environments.map(([name]) => name), warnings };
 }
 
 /** @param {Validated} data */

@@ -117,6 +117,7 @@ export function readDeployment(deploy, name, { file, postDeploy }) {
     warnings: [
       ...unknown.map((key) => meansNothing(`deploy.${name}.${key}`, key)),
       ...installsLate(said['post-deploy']),
+      ...warnAboutPm2(name, said),
     ],
   };
 }
@@ -192,6 +193,20 @@ function installsLate(hook = '') {
     'post-deploy installs packages when the new release is already the current one. Install them in ' +
       'pre-deploy, where a failure changes nothing.',
   ];
+}
+
+/** `pm2` where a command begins, also after variables, sudo or npx, and with a path. */
+const CALLS_PM2 = /(^|[;&|({\n]|\b(?:sudo|npx|exec|then|do)\s)\s*(\w+=\S*\s+)*(\S*\/)?pm2(\s|$)/;
+
+/**
+ * Warns if a hook calls pm2, because that would start PM2 on the host beside nclust.
+ * @param {string} name  Of the environment.
+ * @param {Record<string, unknown>} hooks  May have other keys, too.
+ */
+export function warnAboutPm2(name, hooks) {
+  return HOOKS.filter((hook) => CALLS_PM2.test(String(hooks[hook] ?? ''))).map(
+    (hook) => `deploy.${name}.${hook} calls pm2, but nclust manages the apps. Replace pm2 by nclust.`,
+  );
 }
 
 /**

@@ -281,9 +281,9 @@ describe('validate', () => {
     const result = await home.nclust('validate', 'apps.config.js');
     expect(result).toMatchObject({
       exitStatus: 0,
-      stderr: '',
+      stderr: 'deploy.production.post-deploy calls pm2, but nclust manages the apps. Replace pm2 by nclust.\n',
       stdout:
-        `${join(home.work, 'apps.config.js')}: 1 app, no errors\n  API: ` +
+        `${join(home.work, 'apps.config.js')}: 1 app, no errors, 1 warning\n  API: ` +
         `${join(home.work, 'server.js')} (cluster, instances: 1)\n  deploy: production\n`,
     });
     expect(existsSync(home.home)).toBe(false);

@@ -224,6 +224,16 @@ describe('list', () => {
   });
 });
 
+test('validate warns of a deploy hook that calls pm2', async () => {
+  const deploy = { production: { 'post-deploy': 'pm2 reload all' }, staging: null };
+  writeFileSync(join(cwd, 'deploys.json'), JSON.stringify({ apps: [{ name: 'api', script: './app.js' }], deploy }));
+  expect(await nclust(['validate', 'deploys.json'])).toMatchObject({
+    exitStatus: 0,
+    stdout: expect.stringContaining('1 warning'),
+    stderr: expect.stringContaining('deploy.production.post-deploy calls pm2'),
+  });
+});
+
 describe('apply', () => {
   test.each([
     [[], /worker/],

@@ -113,6 +113,25 @@ test('readDeployment warns of an unknown key, with a suggestion, and of an insta
   expect(read({ 'pre-deploy': 'npm ci', 'post-deploy': 'nclust reload all' }).warnings).toEqual([]);
 });
 
+test.each([
+  'pm2 reload ecosystem.config.js --env production',
+  'npm run build && pm2 reload all',
+  'NODE_ENV=production /usr/local/bin/pm2 save',
+  'cd app; sudo pm2 restart api',
+  'npx pm2 ls',
+])('readDeployment warns of a hook that calls pm2: %s', (hook) => {
+  expect(read({ 'post-deploy': hook }).warnings).toEqual([
+    'deploy.production.post-deploy calls pm2, but nclust manages the apps. Replace pm2 by nclust.',
+  ]);
+});
+
+test.each(['nclust import pm2 --live', 'cat /srv/.pm2/dump.pm2', 'nclust reload pm2.config.js'])(
+  'readDeployment does not warn of a hook that only names pm2: %s',
+  (hook) => {
+    expect(read({ 'post-deploy': hook }).warnings).toEqual([]);
+  },
+);
+
 test.each(['--help', 'a b', 'HEAD~1', ''])('checkRef refuses %j', (ref) => {
   expect(() => checkRef(ref)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE' }));
 });
