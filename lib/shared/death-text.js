@@ -39,6 +39,7 @@ export function describeListenFailure(failure) {
 /** @param {ListenFailure} failure */
 export function adviseOnListenFailure({ code, family, app, holder }) {
   if (holder?.isOwn) return 'Instances of this app cannot run side by side: use nclust restart instead of reload';
+  if (holder?.isPm2) return 'PM2 runs it: pm2 kill';
   const what = family === 0 ? 'path' : 'port';
   if (code === 'EADDRINUSE')
     return `Give ${app === null ? 'it' : 'one of them'} another ${what}, or end the program that holds this one`;

@@ -14,7 +14,8 @@ const LOOK_EVERY_MS = 1_000;
 const TCP = { tables: ['tcp', 'tcp6'], state: '0A' };
 const UDP = { tables: ['udp', 'udp6'], state: '07' };
 
-/** @typedef {(failure: ListenFailure) => { pid: number, command: string } | null} FindHolder */
+/** @typedef {{ pid: number, command: string, isPm2: boolean }} Holder */
+/** @typedef {(failure: ListenFailure) => Holder | null} FindHolder */
 
 /**
  * Linux only. Unless control is root, it cannot see the descriptors of other users.
@@ -22,36 +23,53 @@ const UDP = { tables: ['udp', 'udp6'], state: '07' };
  * @returns {FindHolder}
  */
 export function createHolderFinder({ nowMs }) {
-  /** @type {{ atMs: number, port: number, protocol: typeof TCP, holder: ReturnType<FindHolder> }} */
-  let last = { atMs: -Infinity, port: 0, protocol: TCP, holder: null };
+  /** Answers for every port, because apps that start together fail within one interval. */
+  let last = { atMs: -Infinity, pidOf: /** @type {Map<string, string>} */ (new Map()) };
   return ({ code, family, port, isUdp }) => {
     if (code !== 'EADDRINUSE' || family === 0 || port === 0 || process.platform !== 'linux') return null;
+    const { tables, state } = isUdp ? UDP : TCP;
+    const sockets = tables.flatMap((table) => holdersOf(port, table, state));
+    if (sockets.length === 0) return null;
     const atMs = nowMs();
-    const isFresh = Math.abs(atMs - last.atMs) < LOOK_EVERY_MS;
-    const protocol = isUdp ? UDP : TCP;
-    if (isFresh) return last.port === port && last.protocol === protocol ? last.holder : null;
-    last = { atMs, port, protocol, holder: findHolder(port, protocol) };
-    return last.holder;
+    if (Math.abs(atMs - last.atMs) >= LOOK_EVERY_MS) last = { atMs, pidOf: findSockets() };
+    const pid = sockets.map((socket) => last.pidOf.get(socket)).find((one) => one !== undefined);
+    return pid === undefined ? null : describeHolder(pid);
   };
 }
 
-/**
- * @param {number} port
- * @param {typeof TCP} protocol
- */
-function findHolder(port, { tables, state }) {
-  const inodes = new Set(tables.flatMap((table) => holdersOf(port, table, state)));
-  if (inodes.size === 0) return null;
+/** @returns {Map<string, string>}  The process of each socket. */
+function findSockets() {
+  /** @type {Map<string, string>} */
+  const pidOf = new Map();
   const before = process.cpuUsage();
   for (const pid of read(() => readdirSync('/proc'), []).filter((name) => /^\d+$/.test(name))) {
     const { user, system } = process.cpuUsage(before);
-    if (user + system > LOOK_MAX_US) return null;
-    const fds = read(() => readdirSync(`/proc/${pid}/fd`), []);
-    if (!fds.some((fd) => inodes.has(read(() => readlinkSync(`/proc/${pid}/fd/${fd}`), '')))) continue;
-    const command = read(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), '');
-    if (command !== '') return { pid: Number(pid), command };
+    if (user + system > LOOK_MAX_US) return pidOf;
+    for (const fd of read(() => readdirSync(`/proc/${pid}/fd`), [])) {
+      const target = read(() => readlinkSync(`/proc/${pid}/fd/${fd}`), '');
+      if (target.startsWith('socket:') && !pidOf.has(target)) pidOf.set(target, pid);
+    }
   }
-  return null;
+  return pidOf;
+}
+
+/** Name of the daemon of PM2, which is the parent of its apps. */
+const PM2 = /^PM2 v/;
+
+/**
+ * @param {string} pid
+ * @returns {Holder | null}
+ */
+function describeHolder(pid) {
+  const command = commandOf(pid);
+  const [, parent] = /^PPid:\s*(\d+)$/m.exec(read(() => readFileSync(`/proc/${pid}/status`, 'utf8'), '')) ?? [];
+  const isPm2 = PM2.test(command) || (parent !== undefined && PM2.test(commandOf(parent)));
+  return command === '' ? null : { pid: Number(pid), command, isPm2 };
+}
+
+/** @param {string} pid */
+function commandOf(pid) {
+  return read(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), '');
 }
 
 /**

@@ -99,8 +99,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {string | null} app  The app of this manager that holds the address.
  * @property {boolean} [isUdp]  The socket is a UDP socket. The agent reports such a failure only
  *   if the app exits because it does not handle the error.
- * @property {{ pid: number, command: string, isOwn?: boolean } | null} [holder]  isOwn: another
- *   instance of the app holds the address.
+ * @property {{ pid: number, command: string, isOwn?: boolean, isPm2?: boolean } | null} [holder]
+ *   isOwn: another instance of the app holds the address. isPm2: PM2 does, or an app of PM2.
  */
 
 /**

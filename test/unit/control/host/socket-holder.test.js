@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -18,3 +19,30 @@ test.runIf(process.platform === 'linux')(
     expect(find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port, isUdp: false })?.pid).toBe(process.pid);
   },
 );
+
+test.runIf(process.platform === 'linux')('the holders of two ports are found at the same time', async () => {
+  const servers = [createServer(), createServer()];
+  onTestFinished(() => servers.forEach((server) => void server.close()));
+  await Promise.all(servers.map((server) => once(server.listen(0, '127.0.0.1'), 'listening')));
+  const find = createHolderFinder({ nowMs: () => 0 });
+  for (const server of servers) {
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+    const found = find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port, isUdp: false });
+    expect(found).toMatchObject({ pid: process.pid, isPm2: false });
+  }
+});
+
+test.runIf(process.platform === 'linux')('an app of PM2 is recognised by its parent', async () => {
+  const title = process.title;
+  onTestFinished(() => {
+    process.title = title;
+  });
+  const code = "require('net').createServer().listen(0, '127.0.0.1', function () { console.log(this.address().port) })";
+  const app = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void app.kill());
+  const [line] = await once(app.stdout, 'data');
+  process.title = 'PM2 v7.0.4: God Daemon (/root/.pm2)';
+  const find = createHolderFinder({ nowMs: () => 0 });
+  const found = find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port: Number(line), isUdp: false });
+  expect(found).toMatchObject({ pid: app.pid, isPm2: true });
+});

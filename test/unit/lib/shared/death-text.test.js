@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { CLEAN_EXIT, describeDeath, describeListenFailure } from '../../../../lib/shared/death-text.js';
+import {
+  CLEAN_EXIT,
+  adviseOnListenFailure,
+  describeDeath,
+  describeListenFailure,
+} from '../../../../lib/shared/death-text.js';
 
 const TAKEN = { address: null, port: 80, family: 6, code: 'EADDRINUSE', app: 'web', holder: null };
 
@@ -39,4 +44,11 @@ test.each([
   [{ code: 'EADDRNOTAVAIL' }, 'could not listen on port 80 (EADDRNOTAVAIL)'],
 ])('a listen() that failed (%o) reads: it %s', (failure, words) => {
   expect(describeListenFailure({ ...TAKEN, ...failure })).toBe(words);
+});
+
+test.each([
+  [{ app: null }, 'Give it another port, or end the program that holds this one'],
+  [{ app: null, holder: { pid: 7, command: 'node', isPm2: true } }, 'PM2 runs it: pm2 kill'],
+])('the advice on a listen() that failed (%o) is: %s', (failure, words) => {
+  expect(adviseOnListenFailure({ ...TAKEN, ...failure })).toBe(words);
 });
