@@ -186,9 +186,23 @@ export function notUpError(notUp, { wanted, method }) {
       hint:
         first.reason === DELETED
           ? 'nclust list'
-          : `${first.listenFailure ? `${adviseOnListenFailure(first.listenFailure)}. ` : ''}nclust logs ` +
-            `${shellQuote(first.name || String(first.id))}; nclust describe ${first.id}`,
+          : `${adviseOnPort(notUp)}nclust logs ${shellQuote(first.name || String(first.id))}; ` +
+            `nclust describe ${first.id}`,
       data: { slots: notUp },
     },
+  );
+}
+
+/**
+ * @param {NotUp[]} notUp
+ * @returns {string}  Empty if the first one listened, or a sentence and a space.
+ */
+function adviseOnPort([{ name, slot, listenFailure }, ...others]) {
+  if (!listenFailure) return '';
+  if (listenFailure.app !== name && !listenFailure.holder?.isOwn) return `${adviseOnListenFailure(listenFailure)}. `;
+  const count = Math.max(slot, ...others.map((one) => one.slot)) + 1;
+  return (
+    'Instances in fork mode cannot share an address. In cluster mode, those of a Node.js script can: nclust start ' +
+    `${shellQuote(name)} -i ${count}. `
   );
 }
