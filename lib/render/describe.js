@@ -11,7 +11,7 @@ import { toOneLine } from './text.js';
 import { formatAgo, clockTime, formatCoarse } from './time.js';
 
 /** @import { Difference } from '../config/spec/environment-diff.js' */
-/** @import { Death, LogEntry, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { LogEntry, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { View } from './list.js' */
 /** @import { Paint } from './paint.js' */
 /** @import { Cell } from './table.js' */
@@ -53,7 +53,7 @@ function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
     ...customLines(slot, { paint, columns }),
     ...environmentLines(differences, paint),
     ...deathLines(slot, paint),
-    ...errorLines(errors, slot.lastDeath, { nowMs, paint }),
+    ...errorLines(errors, slot, { nowMs, paint }),
     paint('dim', `nclust logs ${slot.id} shows its output, nclust env ${slot.id} its environment.`),
   ];
   return `${parts.join('\n')}\n`;
@@ -247,13 +247,14 @@ function recentExitsNote({ deaths = [] }, nowMs) {
 }
 
 /**
- * Leaves out lines from before the last death, because the list of deaths already shows them.
+ * Leaves out lines from before the last death, because the list of deaths already shows them, and
+ * lines of a deleted app with the same log file.
  * @param {LogEntry[]} entries  Oldest first.
- * @param {Death | null} death
+ * @param {SlotStatus} slot
  * @param {Pick<View, 'nowMs' | 'paint'>} view
  */
-function errorLines(entries, death, { nowMs, paint }) {
-  const since = entries.filter(({ atMs }) => (atMs ?? Infinity) > (death?.atMs ?? 0));
+function errorLines(entries, { lastDeath, createdAtMs }, { nowMs, paint }) {
+  const since = entries.filter(({ atMs }) => (atMs ?? Infinity) > (lastDeath?.atMs ?? createdAtMs));
   if (since.length === 0) return [];
   return [
     paint('bold', 'Last lines of its error log'),

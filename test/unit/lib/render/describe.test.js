@@ -195,6 +195,14 @@ test('the description begins with the state, the last death, and what the app wa
   expect(summary({ lastDeath: death({ cause: 'reload', by: 'reload' }) })).toContain('It last exited at');
 });
 
+test('describe does not show the errors of a deleted app with the same log file', () => {
+  const entry = (atMs, line) => ({ id: 0, name: 'api', stream: 'err', line, atMs });
+  const slot = slotStatus({ createdAtMs: 2_000 });
+  const text = renderDescribe({ slots: [slot], errors: { 0: [entry(1_999, 'old'), entry(2_001, 'new')] } }, view);
+  expect(text).toMatch(/Last lines of its error log\n.* {2}new\n/);
+  expect(text).not.toContain('old\n');
+});
+
 test('describe shows the errors since the last death, and the errors of the death only once', () => {
   const entry = (atMs, line) => ({
     id: 0,
