@@ -243,7 +243,11 @@ function makeParts(logs, leave) {
         onFailed: (error) => managerLog('keeper-failed', { error }),
       }),
     substituteMissingNode,
-    preflight: (specs, method) => preflight(specs.map((spec) => substituteMissingNode(spec)), method),
+    preflight: (specs, method) =>
+      preflight(
+        specs.map((spec) => substituteMissingNode(spec)),
+        method,
+      ),
     systemLimits,
     leave,
     makeWay: () => process.exit(0),
