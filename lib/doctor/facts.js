@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { freemem, homedir, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
+import { countSavedApps } from '../client/not-running.js';
 import { availableCpus } from '../shared/host/cpus.js';
 import { systemLimits } from '../shared/host/system-limits.js';
 import { homePaths } from '../shared/paths.js';
@@ -49,6 +50,7 @@ import { shortTarget } from '../shared/without-secrets.js';
  *   command. Null: no limit is known.
  * @property {Record<string, number>} sysctls
  * @property {Hello | null} manager  Null: no manager runs.
+ * @property {number} savedApps  Apps in the saved list of the home.
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {HeldSocket[]} sockets
  * @property {string[]} notices
@@ -104,6 +106,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     openFiles: orNull(limits.files),
     sysctls: sysctlsOf(root),
     manager,
+    savedApps: countSavedApps(context.home),
     slots: slots.map(shownSlot),
     sockets,
     notices,

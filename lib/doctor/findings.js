@@ -33,6 +33,13 @@ export function findings(facts) {
 
 /** @type {((facts: Facts) => Finding | Finding[] | null | false)[]} */
 const RULES = [
+  ({ manager, savedApps }) =>
+    manager === null &&
+    savedApps > 0 &&
+    bad(
+      `No nclust runs here, but ${savedApps === 1 ? 'one app is' : `${savedApps} apps are`} kept in its list.`,
+      'nclust resurrect',
+    ),
   ({ manager, version }) =>
     manager !== null &&
     manager.version !== version &&

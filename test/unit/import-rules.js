@@ -110,7 +110,7 @@ export const RULES = {
   'lib/config/options': ['lib/shared'],
   'lib/config/spec': ['lib/config', 'lib/shared'],
   'lib/deploy': ['lib/shared'],
-  'lib/doctor': ['lib/render', 'lib/shared'],
+  'lib/doctor': ['lib/client', 'lib/render', 'lib/render/why', 'lib/shared'],
   'lib/import': ['lib/config/file', 'lib/config/spec', 'lib/shared'],
   'lib/library': ['lib/client', 'lib/commands/apps', 'lib/config', 'lib/shared'],
   'lib/library/pm2': ['lib/client', 'lib/library', 'lib/render', 'lib/shared'],

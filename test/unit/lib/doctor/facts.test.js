@@ -79,6 +79,12 @@ test('isAtBoot finds a unit of any name for this home, and ignores one for anoth
   expect(await gather()).toMatchObject({ isAtBoot: true });
 });
 
+test('savedApps counts the apps of the saved list', async () => {
+  expect(await gather()).toMatchObject({ savedApps: 0 });
+  place('home/me/.nclust/state.json', '{"v":1,"apps":[{},{}]}');
+  expect(await gather()).toMatchObject({ savedApps: 2 });
+});
+
 test('pm2Pid is null unless the process of PM2 runs', async () => {
   place('home/me/.pm2/pm2.pid', '77\n');
   expect(await gather()).toMatchObject({ pm2Pid: null });

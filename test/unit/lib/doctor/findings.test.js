@@ -30,6 +30,7 @@ const healthy = {
   openFiles: 65_536,
   sysctls: { 'net.core.somaxconn': 4096, 'fs.inotify.max_user_watches': 524_288 },
   manager: { version: '1.2.0', keeperVersion: '1.2.0' },
+  savedApps: 1,
   slots: [slot()],
   sockets: [],
   notices: [],
@@ -53,6 +54,7 @@ test('findings are empty if no facts are known', () => {
       openFiles: null,
       sysctls: {},
       manager: null,
+      savedApps: 0,
       slots: [],
       isAtBoot: null,
     }),
@@ -60,6 +62,13 @@ test('findings are empty if no facts are known', () => {
 });
 
 test.each([
+  [
+    'apps that no manager runs',
+    { manager: null, savedApps: 4, slots: [] },
+    'bad',
+    /^No nclust runs here, but 4 apps are kept in its list\.$/,
+    /^nclust resurrect$/,
+  ],
   [
     'a manager of another version',
     { manager: { version: '1.1.0', keeperVersion: '1.1.0' } },
