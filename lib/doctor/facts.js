@@ -4,12 +4,15 @@ import { dirname, join } from 'node:path';
 import { countSavedApps } from '../client/not-running.js';
 import { availableCpus } from '../shared/host/cpus.js';
 import { systemLimits } from '../shared/host/system-limits.js';
+import { readEvents } from '../shared/event-log.js';
 import { homePaths } from '../shared/paths.js';
 import { readSettingsFile } from '../shared/settings/settings.js';
 import { readVersion } from '../shared/version.js';
 import { shortTarget } from '../shared/without-secrets.js';
+import { findCrashing } from './app-facts.js';
 
 /** @import { Context } from '../cli/session/context.js' */
+/** @import { Repeated } from './app-facts.js' */
 /** @import { HeldSocket, Hello, SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
@@ -52,6 +55,7 @@ import { shortTarget } from '../shared/without-secrets.js';
  * @property {Hello | null} manager  Null: no manager runs.
  * @property {number} savedApps  Apps in the saved list of the home.
  * @property {ReturnType<typeof shownSlot>[]} slots
+ * @property {Repeated[]} crashing  Apps that are online or launching, but crash again and again.
  * @property {HeldSocket[]} sockets
  * @property {string[]} notices
  * @property {boolean | null} isAtBoot  A systemd unit starts the manager at boot. Null: this
@@ -87,6 +91,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   const client = await context.managerOfAnyVersion();
   const { slots = [], notices = [] } = client ? await client.request('list', { detail: true }) : {};
   const { sockets = [] } = client ? await client.request('sockets') : {};
+  const events = slots.length > 0 ? readEvents(homePaths(context.home).events) : [];
   const manager = client?.hello ?? null;
   const pid = manager?.keeperPid ?? process.pid;
   const limits = systemLimits(pid, { root });
@@ -108,6 +113,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     manager,
     savedApps: countSavedApps(context.home),
     slots: slots.map(shownSlot),
+    crashing: findCrashing(slots, events, Date.now()),
     sockets,
     notices,
     isAtBoot: isAtBoot(root, context),

@@ -2,6 +2,7 @@
 // Must not: examine the machine, because facts.js does this.
 // Start at: RULES.
 import { formatBytes } from '../render/slots.js';
+import { formatSpan } from '../render/why/fold.js';
 import { adviseOnListenFailure, describeListenFailure } from '../shared/death-text.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
@@ -186,6 +187,13 @@ const RULES = [
       (slot) => slot.status === 'waiting restart',
       (name) =>
         warn(`"${name}" has crashed and waits for its restart.`, `nclust logs ${shellQuote(name)} --err --nostream`),
+    ),
+  ({ crashing }) =>
+    crashing.map(({ name, times, firstMs, lastMs, last }) =>
+      warn(
+        `"${name}" crashed ${times} times within ${formatSpan(firstMs, lastMs)}; the last time: ${last}.`,
+        `nclust why ${shellQuote(name)}`,
+      ),
     ),
   ({ slots }) =>
     perApp(

@@ -10,7 +10,7 @@ import { nameSubject, formatSpan } from './fold.js';
  * If two crashes are further apart than this, the answer leaves out the earlier crash. If an app is
  * online, a crash that is older than this does not explain its state.
  */
-const APART_MS = 10 * 60_000;
+export const APART_MS = 10 * 60_000;
 
 /** The answer describes only the instances with the worst status. @type {ShownStatus[]} */
 const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'stopped', 'online'];
@@ -33,7 +33,11 @@ export function explain({ name, slots, events }, { isRunning, nowMs }) {
     status === 'online'
       ? onlineText(name, worst, { crashes, own, nowMs })
       : downText(name, slots, { worst, crashes, own, nowMs });
-  return { status, text: `${text}${rolloutNote(status, own, nowMs)}`, next: nextStep(status, name) };
+  return {
+    status,
+    text: `${text}${rolloutNote(status, own, nowMs)}`,
+    next: nextStep(name, { status, crashes, nowMs }),
+  };
 }
 
 /**
@@ -186,7 +190,7 @@ function crashNote(crashes) {
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} events
  */
-function crashesOfSlots(slots, events) {
+export function crashesOfSlots(slots, events) {
   const all = slots
     .flatMap((slot) => {
       const crashes = listCrashes(events.filter((event) => isAboutSlot(slot, event)));
@@ -261,11 +265,12 @@ function rolloutNote(status, own, nowMs) {
 }
 
 /**
- * @param {ShownStatus} status
  * @param {string} name
+ * @param {{ status: ShownStatus, crashes: LoggedEvent[], nowMs: number }} o
  */
-function nextStep(status, name) {
-  if (status === 'errored' || status === 'waiting restart') return `nclust logs ${name} --err`;
+function nextStep(name, { status, crashes, nowMs }) {
+  const hasJustCrashed = status === 'online' && nowMs - (crashes.at(-1)?.at ?? -Infinity) <= APART_MS;
+  if (status === 'errored' || status === 'waiting restart' || hasJustCrashed) return `nclust logs ${name} --err`;
   if (status === 'launching') return `nclust logs ${name}`;
   return status === 'stopped' ? `nclust start ${name}` : null;
 }

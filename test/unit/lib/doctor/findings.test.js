@@ -32,6 +32,7 @@ const healthy = {
   manager: { version: '1.2.0', keeperVersion: '1.2.0' },
   savedApps: 1,
   slots: [slot()],
+  crashing: [],
   sockets: [],
   notices: [],
   isAtBoot: true,
@@ -145,6 +146,13 @@ test.each([
     'warn',
     /waits for its restart/,
     /nclust logs api --err/,
+  ],
+  [
+    'an app that crashes again and again, but is online',
+    { crashing: [{ name: 'api', times: 150, firstMs: 0, lastMs: 780_000, last: 'exit code 1' }] },
+    'warn',
+    /^"api" crashed 150 times within 13m; the last time: exit code 1\.$/,
+    /^nclust why api$/,
   ],
   [
     'lost lines',

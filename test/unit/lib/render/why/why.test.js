@@ -330,6 +330,14 @@ describe('the first line of why', () => {
   });
 });
 
+test.each([
+  ['lately', 3, 'nclust logs api --err'],
+  ['long ago', 30, null],
+])('why of an app that is online, and crashed %s, %s minutes ago, ends with: %s', (_when, minutesAgo, next) => {
+  const slots = [online({ restarts: 1 })];
+  expect(explain({ name: 'api', slots, events: [death(minutesAgo)] }, { isRunning: true, nowMs: NOW }).next).toBe(next);
+});
+
 const data = (events, more = {}) => ({
   stories: [{ name: 'api', slots: [slotStatus({ generation: 1, status: 'errored', pid: 0 })], events }],
   isRunning: true,

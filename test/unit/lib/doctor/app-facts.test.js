@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { findCrashing } from '../../../../lib/doctor/app-facts.js';
+import { slotStatus } from '../slots.js';
+
+const NOW = 100 * 60_000;
+
+const event = (secondsAgo, type, more = {}) => ({
+  at: NOW - secondsAgo * 1_000,
+  type,
+  app: 'api',
+  id: 0,
+  slot: 0,
+  generation: 0,
+  ...more,
+});
+const crashes = (...secondsAgo) =>
+  secondsAgo.map((ago) =>
+    event(ago, 'died', { cause: 'crash', code: 1, signal: null, wasReady: true, words: 'Error: password hunter2' }),
+  );
+const slot = (more = {}) => slotStatus({ restarts: 150, ...more });
+
+test('findCrashing counts the crashes of an app that is up in between, without its output', () => {
+  expect(findCrashing([slot()], crashes(780, 400, 200, 5), NOW)).toEqual([
+    { name: 'api', times: 4, firstMs: NOW - 780_000, lastMs: NOW - 5_000, last: 'exit code 1' },
+  ]);
+  expect(findCrashing([slot({ status: 'launching' })], crashes(30, 20, 10), NOW)).toMatchObject([{ times: 3 }]);
+});
+
+test.each([
+  ['two crashes', [slot()], crashes(10, 5)],
+  ['crashes of an hour ago', [slot()], crashes(3_630, 3_620, 3_610)],
+  ['crashes before a reset', [slot({ restarts: 0 })], crashes(15, 10, 5)],
+  ['crashes before a restart', [slot({ generation: 1 })], [...crashes(15, 10, 5), event(2, 'rollout:began')]],
+  [
+    'exits that were asked for',
+    [slot()],
+    crashes(15, 10, 5).map((one) => ({ ...one, cause: 'reload', by: 'memory: 110 MB above 100 MB' })),
+  ],
+  ['an app that waits for its restart', [slot({ status: 'waiting restart' })], crashes(15, 10, 5)],
+])('findCrashing leaves out %s', (_what, slots, events) => {
+  expect(findCrashing(slots, events, NOW)).toEqual([]);
+});
