@@ -1,4 +1,4 @@
-import { describeEnd } from '../render/event-text.js';
+import { describeEnd, withoutPrefix } from '../render/event-text.js';
 import { APART_MS, crashesOfSlots } from '../render/why/answer.js';
 
 /** @import { LoggedEvent } from '../shared/event-log.js' */
@@ -27,6 +27,20 @@ export function findCrashing(slots, events, nowMs) {
     const running = own.filter(({ status }) => status === 'online' || status === 'launching');
     return crashesOfSlots(running, events).map((event) => ({ at: event.at, text: describeEnd(event) }));
   });
+}
+
+/**
+ * @param {SlotStatus[]} slots
+ * @param {LoggedEvent[]} events
+ * @param {number} nowMs
+ * @returns {Repeated[]}  Apps that their memory limit replaces again and again.
+ */
+export function findOverLimit(slots, events, nowMs) {
+  return findRepeated(slots, nowMs, (_own, name) =>
+    events
+      .filter(({ type, app, at }) => type === 'limit:memory' && app === name && nowMs - at <= APART_MS)
+      .map(({ at, by }) => ({ at, text: withoutPrefix(by) })),
+  );
 }
 
 /**

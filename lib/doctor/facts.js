@@ -9,7 +9,7 @@ import { homePaths } from '../shared/paths.js';
 import { readSettingsFile } from '../shared/settings/settings.js';
 import { readVersion } from '../shared/version.js';
 import { shortTarget } from '../shared/without-secrets.js';
-import { findCrashing } from './app-facts.js';
+import { findCrashing, findOverLimit } from './app-facts.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Repeated } from './app-facts.js' */
@@ -56,6 +56,7 @@ import { findCrashing } from './app-facts.js';
  * @property {number} savedApps  Apps in the saved list of the home.
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {Repeated[]} crashing  Apps that are online or launching, but crash again and again.
+ * @property {Repeated[]} overLimit  Apps that their memory limit replaces again and again.
  * @property {HeldSocket[]} sockets
  * @property {string[]} notices
  * @property {boolean | null} isAtBoot  A systemd unit starts the manager at boot. Null: this
@@ -114,6 +115,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     savedApps: countSavedApps(context.home),
     slots: slots.map(shownSlot),
     crashing: findCrashing(slots, events, Date.now()),
+    overLimit: findOverLimit(slots, events, Date.now()),
     sockets,
     notices,
     isAtBoot: isAtBoot(root, context),

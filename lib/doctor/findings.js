@@ -195,6 +195,14 @@ const RULES = [
         `nclust why ${shellQuote(name)}`,
       ),
     ),
+  ({ overLimit }) =>
+    overLimit.map(({ name, times, firstMs, lastMs, last }) =>
+      warn(
+        `"${name}" was replaced ${times} times within ${formatSpan(firstMs, lastMs)} by its memory limit; the last ` +
+          `time: ${last}.`,
+        `Look for a leak: nclust profile ${shellQuote(name)} --heap; or raise its max_memory_restart.`,
+      ),
+    ),
   ({ slots }) =>
     perApp(
       slots,

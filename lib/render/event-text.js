@@ -145,7 +145,7 @@ function byNote(by) {
 }
 
 /** @param {string | null | undefined} by */
-function withoutPrefix(by) {
+export function withoutPrefix(by) {
   return String(by).replace(/^\w+: /, '');
 }
 

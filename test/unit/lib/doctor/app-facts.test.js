@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findCrashing } from '../../../../lib/doctor/app-facts.js';
+import { findCrashing, findOverLimit } from '../../../../lib/doctor/app-facts.js';
 import { slotStatus } from '../slots.js';
 
 const NOW = 100 * 60_000;
@@ -39,4 +39,12 @@ test.each([
   ['an app that waits for its restart', [slot({ status: 'waiting restart' })], crashes(15, 10, 5)],
 ])('findCrashing leaves out %s', (_what, slots, events) => {
   expect(findCrashing(slots, events, NOW)).toEqual([]);
+});
+
+test('findOverLimit counts what the memory limit replaced in the last ten minutes', () => {
+  const limits = [700, 500, 300, 100].map((ago) => event(ago, 'limit:memory', { by: 'memory: 110 MB above 100 MB' }));
+  expect(findOverLimit([slot()], limits, NOW)).toEqual([
+    { name: 'api', times: 3, firstMs: NOW - 500_000, lastMs: NOW - 100_000, last: '110 MB above 100 MB' },
+  ]);
+  expect(findOverLimit([slot()], limits.slice(2), NOW)).toEqual([]);
 });

@@ -33,6 +33,7 @@ const healthy = {
   savedApps: 1,
   slots: [slot()],
   crashing: [],
+  overLimit: [],
   sockets: [],
   notices: [],
   isAtBoot: true,
@@ -153,6 +154,13 @@ test.each([
     'warn',
     /^"api" crashed 150 times within 13m; the last time: exit code 1\.$/,
     /^nclust why api$/,
+  ],
+  [
+    'an app that is replaced again and again by its memory limit',
+    { overLimit: [{ name: 'api', times: 5, firstMs: 0, lastMs: 480_000, last: '110 MB above 100 MB' }] },
+    'warn',
+    /^"api" was replaced 5 times within 8m by its memory limit; the last time: 110 MB above 100 MB\.$/,
+    /nclust profile api --heap/,
   ],
   [
     'lost lines',
