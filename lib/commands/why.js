@@ -1,9 +1,11 @@
 import { readEvents } from '../shared/event-log.js';
+import { findBlocked } from '../shared/metrics.js';
 import { homePaths } from '../shared/paths.js';
 import { selectApps, isAbout, readCount, readSince } from './events.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
+/** @import { WorkerSample } from '../shared/metrics.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 const LINES = 30;
@@ -12,6 +14,7 @@ const LINES = 30;
  * @typedef {object} Story
  * @property {string} name
  * @property {SlotStatus[]} slots  Empty if the app is not in the list, or no manager runs.
+ * @property {WorkerSample[]} [blocked]  Workers whose event loop is blocked.
  * @property {LoggedEvent[]} events  Events of the app, and events of the manager since the first
  *   event of the app.
  */
@@ -27,13 +30,18 @@ export async function why(context, targets, options) {
   const lines = readCount(options, LINES, 'why');
   const client = await context.runningManager();
   const { slots } = /** @type {{ slots: SlotStatus[] }} */ (client ? await client.request('list') : { slots: [] });
+  const { workers } = client ? await client.request('metrics') : { workers: [] };
+  const blocked = findBlocked(workers);
   const events = readEvents(homePaths(context.home).events);
   const stories = selectApps(targets, { slots, events }).map((meant) => {
     const isOurs = isAbout([meant]);
+    const isMeant = (/** @type {{ name: string, id: number }} */ { name, id }) =>
+      name === meant.name && meant.ids?.includes(id) !== false;
     const first = events.find(isOurs)?.at ?? Infinity;
     return {
       name: meant.name,
-      slots: slots.filter(({ name, id }) => name === meant.name && meant.ids?.includes(id) !== false),
+      slots: slots.filter(isMeant),
+      blocked: blocked.filter(isMeant),
       events: events.filter((event) => isOurs(event) || (event.type.startsWith('manager:') && event.at >= first)),
     };
   });

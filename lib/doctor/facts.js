@@ -5,6 +5,7 @@ import { countSavedApps } from '../client/not-running.js';
 import { availableCpus } from '../shared/host/cpus.js';
 import { systemLimits } from '../shared/host/system-limits.js';
 import { readEvents } from '../shared/event-log.js';
+import { findBlocked } from '../shared/metrics.js';
 import { homePaths } from '../shared/paths.js';
 import { readSettingsFile } from '../shared/settings/settings.js';
 import { readVersion } from '../shared/version.js';
@@ -57,6 +58,8 @@ import { findCrashing, findOverLimit } from './app-facts.js';
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {Repeated[]} crashing  Apps that are online or launching, but crash again and again.
  * @property {Repeated[]} overLimit  Apps that their memory limit replaces again and again.
+ * @property {{ id: number, name: string, blockedMs: number }[]} blocked  Workers whose event loop is
+ *   blocked.
  * @property {HeldSocket[]} sockets
  * @property {string[]} notices
  * @property {boolean | null} isAtBoot  A systemd unit starts the manager at boot. Null: this
@@ -91,6 +94,7 @@ const REMOTE_TYPES = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x6573_5546];
 export async function gatherFacts(context, { root = '/' } = {}) {
   const client = await context.managerOfAnyVersion();
   const { slots = [], notices = [] } = client ? await client.request('list', { detail: true }) : {};
+  const { workers = [] } = client ? await client.request('metrics') : {};
   const { sockets = [] } = client ? await client.request('sockets') : {};
   const events = slots.length > 0 ? readEvents(homePaths(context.home).events) : [];
   const manager = client?.hello ?? null;
@@ -116,6 +120,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     slots: slots.map(shownSlot),
     crashing: findCrashing(slots, events, Date.now()),
     overLimit: findOverLimit(slots, events, Date.now()),
+    blocked: findBlocked(workers).map(({ id, name, reportAgeMs }) => ({ id, name, blockedMs: Number(reportAgeMs) })),
     sockets,
     notices,
     isAtBoot: isAtBoot(root, context),

@@ -2,6 +2,7 @@
 // Must not: examine the machine, because facts.js does this.
 // Start at: RULES.
 import { formatBytes } from '../render/slots.js';
+import { formatCoarse } from '../render/time.js';
 import { formatSpan } from '../render/why/fold.js';
 import { adviseOnListenFailure, describeListenFailure } from '../shared/death-text.js';
 import { shellQuote } from '../shared/shell-quote.js';
@@ -187,6 +188,13 @@ const RULES = [
       (slot) => slot.status === 'waiting restart',
       (name) =>
         warn(`"${name}" has crashed and waits for its restart.`, `nclust logs ${shellQuote(name)} --err --nostream`),
+    ),
+  ({ blocked }) =>
+    blocked.map(({ id, name, blockedMs }) =>
+      warn(
+        `"${name}" (id ${id}) does not answer: its event loop has been blocked for ${formatCoarse(blockedMs)}.`,
+        `nclust stack ${id}`,
+      ),
     ),
   ({ crashing }) =>
     crashing.map(({ name, times, firstMs, lastMs, last }) =>

@@ -1,3 +1,4 @@
+import { BLOCKED_MS } from '../../../lib/shared/metrics.js';
 import { addPairs, noLatencies } from './latency.js';
 import { number, readHttp } from './lifetime-totals.js';
 
@@ -31,9 +32,6 @@ import { number, readHttp } from './lifetime-totals.js';
 
 /** Number of reports that latencies are computed from. */
 const RECENT = 10;
-
-/** If a report is later than this, in ms, the event loop counts as blocked. */
-const LATE_MS = 2_000;
 
 /** Interval of the reports while there is activity, in ms. */
 const REPORT_MS = 1_000;
@@ -73,14 +71,14 @@ export function createReports() {
  */
 export function readGauges({ last, before, seenAtMs }, nowMs) {
   const ageMs = ageOf(last, seenAtMs, nowMs);
-  // A blocked event loop cannot report its delay, so the age of the last report counts.
+  // A blocked event loop cannot report its delay and its use, so the age of the last report counts.
   const heldUpMs = isLate(ageMs) ? ageMs : 0;
   const [p50, p99, max] = last.delayMs;
   return {
     heapUsedBytes: last.heapUsedBytes,
     heapLimitBytes: last.heapLimitBytes,
     externalBytes: last.externalBytes,
-    elu: last.elu,
+    elu: heldUpMs > 0 ? 1 : last.elu,
     delayP50Ms: p50,
     delayP99Ms: Math.max(p99, heldUpMs),
     delayMaxMs: Math.max(max, heldUpMs),
@@ -129,7 +127,7 @@ function ageOf({ nextMs }, seenAtMs, nowMs) {
 
 /** @param {number} ageMs */
 function isLate(ageMs) {
-  return ageMs > REPORT_MS + LATE_MS;
+  return ageMs > BLOCKED_MS;
 }
 
 /**

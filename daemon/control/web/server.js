@@ -207,6 +207,7 @@ const SHARED = [
   'lib/render/why/answer.js',
   'lib/render/why/fold.js',
   'lib/shared/death-text.js',
+  'lib/shared/metrics.js',
   'lib/shared/units.js',
 ];
 

@@ -4,6 +4,7 @@ import { nameSubject, formatSpan } from './fold.js';
 
 /** @import { Story } from '../../commands/why.js' */
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
+/** @import { WorkerSample } from '../../shared/metrics.js' */
 /** @import { ShownStatus, SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
@@ -21,7 +22,7 @@ const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'sto
  * @returns {{ status: ShownStatus | 'gone' | 'unknown', text: string, next: string | null }}
  *   `next`: the command that the user should run next.
  */
-export function explain({ name, slots, events }, { isRunning, nowMs }) {
+export function explain({ name, slots, events, blocked = [] }, { isRunning, nowMs }) {
   const own = events.filter(({ app }) => app === name);
   if (slots.length === 0) return withoutSlots(name, own, { isRunning, nowMs });
   const status = /** @type {ShownStatus} */ (
@@ -35,8 +36,8 @@ export function explain({ name, slots, events }, { isRunning, nowMs }) {
       : downText(name, slots, { worst, crashes, own, nowMs });
   return {
     status,
-    text: `${text}${rolloutNote(status, own, nowMs)}`,
-    next: nextStep(name, { status, crashes, nowMs }),
+    text: `${text}${blockedNote(status, slots, blocked)}${rolloutNote(status, own, nowMs)}`,
+    next: nextStep(name, { status, crashes, blocked, nowMs }),
   };
 }
 
@@ -249,6 +250,23 @@ export function listCrashes(events) {
 
 /**
  * @param {ShownStatus} status
+ * @param {SlotStatus[]} slots
+ * @param {WorkerSample[]} blocked
+ */
+function blockedNote(status, slots, blocked) {
+  if (blocked.length === 0) return '';
+  const who = slots.length === 1 ? '' : nameSubject(blocked);
+  const longest = formatCoarse(Math.max(...blocked.map(({ reportAgeMs }) => reportAgeMs ?? 0)));
+  return (
+    `${status === 'online' ? ', but' : ';'} ${who}` +
+    (blocked.length === 1
+      ? `does not answer: its event loop has been blocked for ${longest}`
+      : `do not answer: their event loops have been blocked for up to ${longest}`)
+  );
+}
+
+/**
+ * @param {ShownStatus} status
  * @param {LoggedEvent[]} own
  * @param {number} nowMs
  */
@@ -266,9 +284,10 @@ function rolloutNote(status, own, nowMs) {
 
 /**
  * @param {string} name
- * @param {{ status: ShownStatus, crashes: LoggedEvent[], nowMs: number }} o
+ * @param {{ status: ShownStatus, crashes: LoggedEvent[], blocked: WorkerSample[], nowMs: number }} o
  */
-function nextStep(name, { status, crashes, nowMs }) {
+function nextStep(name, { status, crashes, blocked, nowMs }) {
+  if (status === 'online' && blocked.length > 0) return `nclust stack ${blocked[0].id}`;
   const hasJustCrashed = status === 'online' && nowMs - (crashes.at(-1)?.at ?? -Infinity) <= APART_MS;
   if (status === 'errored' || status === 'waiting restart' || hasJustCrashed) return `nclust logs ${name} --err`;
   if (status === 'launching') return `nclust logs ${name}`;

@@ -123,7 +123,7 @@ function isOne(run) {
 }
 
 /**
- * @param {LoggedEvent[]} run
+ * @param {{ slot?: number }[]} run
  * @returns {string}  "instances 0, 1 ", or "9 instances ". Empty if no slot is known.
  */
 export function nameSubject(run) {

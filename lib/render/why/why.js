@@ -62,7 +62,7 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
     { paint },
   ).map((line) => `  ${line}`);
   return `${[
-    paint(answer.status === 'online' ? 'green' : 'red', toOneLine(`${answer.text}.`)),
+    paint(answer.status !== 'online' ? 'red' : answer.next === null ? 'green' : 'yellow', toOneLine(`${answer.text}.`)),
     ...(answer.next ? [`Next: ${toOneLine(answer.next)}`] : []),
     '',
     ...(left > 0

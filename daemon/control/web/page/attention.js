@@ -2,6 +2,7 @@ import { eventWords, isAsked } from '../../../../lib/render/event-text.js';
 import { formatAgo, clockTime } from '../../../../lib/render/time.js';
 import { explain, listCrashes } from '../../../../lib/render/why/answer.js';
 import { foldEvents } from '../../../../lib/render/why/fold.js';
+import { findBlocked } from '../../../../lib/shared/metrics.js';
 import { el } from './dom.js';
 import { formatCount, delay, formatPercent } from './format.js';
 import { groupByApp, mergeStatus } from './rows.js';
@@ -14,9 +15,6 @@ import { groupByApp, mergeStatus } from './rows.js';
 
 /** Older crashes and events no longer need attention, in ms. */
 const LATELY_MS = 15 * 60_000;
-
-/** An agent that has not reported for this long is blocked, in ms. */
-const HELD_UP_MS = 3_000;
 
 const TELLING = new Set([
   'limit:memory',
@@ -98,9 +96,7 @@ function standing(name, workers, { slots, events, nowMs }) {
  * @returns {Concern[]}
  */
 function heldUp(name, workers) {
-  const held = workers.filter(
-    ({ status, isNode, reportAgeMs }) => status === 'online' && isNode && (reportAgeMs ?? 0) > HELD_UP_MS,
-  );
+  const held = findBlocked(workers);
   if (held.length === 0) return [];
   const longest = Math.max(...held.map(({ reportAgeMs }) => reportAgeMs ?? 0));
   return [

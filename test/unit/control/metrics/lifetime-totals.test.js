@@ -114,6 +114,7 @@ test('a blocked loop is noticed before it runs again', () => {
   reports.take({ one: report(1) }, 1_000);
   reports.take({ one: report(1) }, 6_000);
   expect(readGauges(reports.of('one'), 6_000)).toMatchObject({
+    elu: 1,
     delayP50Ms: 1,
     delayP99Ms: 5_000,
     delayMaxMs: 5_000,

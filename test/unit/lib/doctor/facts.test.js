@@ -13,13 +13,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const gather = (env = {}) =>
+const gather = (env = {}, client = null) =>
   gatherFacts(
     {
       home,
       node: { file: '/usr/bin/node', version: 'v24.0.0' },
       env: { HOME: join(root, 'home/me'), ...env },
-      managerOfAnyVersion: async () => null,
+      managerOfAnyVersion: async () => client,
     },
     { root },
   );
@@ -83,6 +83,15 @@ test('savedApps counts the apps of the saved list', async () => {
   expect(await gather()).toMatchObject({ savedApps: 0 });
   place('home/me/.nclust/state.json', '{"v":1,"apps":[{},{}]}');
   expect(await gather()).toMatchObject({ savedApps: 2 });
+});
+
+test('blocked lists the workers whose agent has not reported for three seconds', async () => {
+  const worker = { id: 3, name: 'api', status: 'online', isNode: true, reportAgeMs: 34_000 };
+  const workers = [worker, { ...worker, reportAgeMs: 2_900 }, { ...worker, isNode: false }];
+  const answers = { list: { slots: [], notices: [] }, metrics: { workers }, sockets: { sockets: [] } };
+  expect(await gather({}, { request: async (method) => answers[method], hello: {} })).toMatchObject({
+    blocked: [{ id: 3, name: 'api', blockedMs: 34_000 }],
+  });
 });
 
 test('pm2Pid is null unless the process of PM2 runs', async () => {

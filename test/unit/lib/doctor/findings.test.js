@@ -32,6 +32,7 @@ const healthy = {
   manager: { version: '1.2.0', keeperVersion: '1.2.0' },
   savedApps: 1,
   slots: [slot()],
+  blocked: [],
   crashing: [],
   overLimit: [],
   sockets: [],
@@ -161,6 +162,13 @@ test.each([
     'warn',
     /^"api" was replaced 5 times within 8m by its memory limit; the last time: 110 MB above 100 MB\.$/,
     /nclust profile api --heap/,
+  ],
+  [
+    'a worker with a blocked event loop',
+    { blocked: [{ id: 3, name: 'api', blockedMs: 34_200 }] },
+    'warn',
+    /^"api" \(id 3\) does not answer: its event loop has been blocked for 34s\.$/,
+    /^nclust stack 3$/,
   ],
   [
     'lost lines',

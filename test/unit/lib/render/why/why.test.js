@@ -331,6 +331,31 @@ describe('the first line of why', () => {
 });
 
 test.each([
+  [
+    [slotStatus({ id: 3 })],
+    [0],
+    'api is online since .+, but does not answer: its event loop has been blocked for 34s',
+  ],
+  [
+    [slotStatus({ id: 3 }), slotStatus({ id: 4, slot: 1 })],
+    [0],
+    'api is online since .+, but instance 0 does not answer: its event loop has been blocked for 34s',
+  ],
+  [
+    [slotStatus({ id: 3 }), slotStatus({ id: 4, slot: 1 })],
+    [0, 1],
+    'api is online since .+, but instances 0, 1 do not answer: their event loops have been blocked for up to 34s',
+  ],
+])('why of workers with a blocked event loop (%#)', (slots, held, text) => {
+  const blocked = held.map((slot) => ({ id: 3 + slot, slot, name: 'api', reportAgeMs: 34_000 - slot }));
+  expect(explain({ name: 'api', slots, events: [], blocked }, { isRunning: true, nowMs: NOW })).toEqual({
+    status: 'online',
+    text: expect.stringMatching(new RegExp(`^${text}$`)),
+    next: 'nclust stack 3',
+  });
+});
+
+test.each([
   ['lately', 3, 'nclust logs api --err'],
   ['long ago', 30, null],
 ])('why of an app that is online, and crashed %s, %s minutes ago, ends with: %s', (_when, minutesAgo, next) => {
