@@ -288,7 +288,8 @@ function rolloutNote(status, own, nowMs) {
  */
 function nextStep(name, { status, crashes, blocked, nowMs }) {
   if (status === 'online' && blocked.length > 0) return `nclust stack ${blocked[0].id}`;
-  const hasJustCrashed = status === 'online' && nowMs - (crashes.at(-1)?.at ?? -Infinity) <= APART_MS;
+  const hasJustCrashed =
+    (status === 'online' || status === 'launching') && nowMs - (crashes.at(-1)?.at ?? -Infinity) <= APART_MS;
   if (status === 'errored' || status === 'waiting restart' || hasJustCrashed) return `nclust logs ${name} --err`;
   if (status === 'launching') return `nclust logs ${name}`;
   return status === 'stopped' ? `nclust start ${name}` : null;

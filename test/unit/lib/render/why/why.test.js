@@ -356,10 +356,12 @@ test.each([
 });
 
 test.each([
-  ['lately', 3, 'nclust logs api --err'],
-  ['long ago', 30, null],
-])('why of an app that is online, and crashed %s, %s minutes ago, ends with: %s', (_when, minutesAgo, next) => {
-  const slots = [online({ restarts: 1 })];
+  ['online', 3, 'nclust logs api --err'],
+  ['online', 30, null],
+  ['launching', 3, 'nclust logs api --err'],
+  ['launching', 30, 'nclust logs api'],
+])('why of an app that is %s, and crashed %s minutes ago, ends with: %s', (status, minutesAgo, next) => {
+  const slots = [online({ status, restarts: 1 })];
   expect(explain({ name: 'api', slots, events: [death(minutesAgo)] }, { isRunning: true, nowMs: NOW }).next).toBe(next);
 });
 
