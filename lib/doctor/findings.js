@@ -1,6 +1,7 @@
 // Knows: the known problems of a machine, and a remedy for each.
 // Must not: examine the machine, because facts.js does this.
 // Start at: RULES.
+import { placeOf } from '../render/doctor.js';
 import { formatBytes } from '../render/slots.js';
 import { formatCoarse } from '../render/time.js';
 import { formatSpan } from '../render/why/fold.js';
@@ -232,6 +233,17 @@ const RULES = [
           'No other program can listen there. Start the app again and stop it, or: nclust kill',
         ),
       ),
+  ({ sockets, slots }) =>
+    sockets
+      .filter(({ app, users }) => users.length === 0 && isOnline(slots.filter(({ name }) => name === app)))
+      .map(({ app, address, port }) =>
+        warn(
+          `"${app}" is online, but does not listen on ${placeOf(address, port)}, which nclust still holds: clients ` +
+            `wait.`,
+          `nclust logs ${shellQuote(app)}; or free the address: nclust stop ${shellQuote(app)} && nclust start ` +
+            shellQuote(app),
+        ),
+      ),
   ({ slots }) =>
     perApp(
       slots,
@@ -250,6 +262,11 @@ const RULES = [
     ),
   ({ notices }) => notices.map((notice) => warn(notice, 'It is in nclust.log too.')),
 ];
+
+/** @param {Facts['slots']} slots */
+function isOnline(slots) {
+  return slots.length > 0 && slots.every(({ status }) => status === 'online');
+}
 
 /** @param {Facts['slots'][number]} slot */
 function isComing({ status }) {

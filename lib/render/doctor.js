@@ -38,7 +38,7 @@ function socketLines(sockets, { paint, columns }) {
  * @param {string} address
  * @param {number} port
  */
-function placeOf(address, port) {
+export function placeOf(address, port) {
   if (port === 0) return toOneLine(address);
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }

@@ -191,6 +191,13 @@ test.each([
     /holds port 80 for "gone"/,
     /nclust kill/,
   ],
+  [
+    'a socket that its app no longer listens on',
+    { sockets: [{ app: 'api', address: '::', port: 24_715, users: [] }], slots: [slot(), slot()] },
+    'warn',
+    /^"api" is online, but does not listen on \[::\]:24715, which nclust still holds: clients wait\.$/,
+    /^nclust logs api; or free the address: nclust stop api && nclust start api$/,
+  ],
   ['a large heap', { slots: [slot({ memoryBytes: 3 * GB })] }, 'note', /more than 2 GB/, /max-old-space-size/],
   ['a notice of the manager', { notices: ['The state was lost.'] }, 'warn', /The state was lost/, /nclust\.log/],
 ])('findings report %s', (_, facts, level, what, remedy) => {
@@ -212,4 +219,9 @@ test('findings do not report an unused socket while its app waits for a restart'
   expect(findings({ ...healthy, sockets, slots: [slot({ status: 'waiting restart' })] })).toMatchObject([
     { what: '"api" has crashed and waits for its restart.' },
   ]);
+});
+
+test('findings do not report an unused socket while an instance of its app starts', () => {
+  const sockets = [{ app: 'api', address: '::', port: 80, users: [] }];
+  expect(findings({ ...healthy, sockets, slots: [slot(), slot({ status: 'launching' })] })).toEqual([]);
 });
