@@ -260,7 +260,15 @@ const RULES = [
           'Set the limit with --node-args="--max-old-space-size=..."',
         ),
     ),
-  ({ notices }) => notices.map((notice) => warn(notice, 'It is in nclust.log too.')),
+  ({ notices }) =>
+    notices.map((notice) =>
+      warn(
+        notice,
+        /\((ENOSPC|EDQUOT)\) and are lost/.test(notice)
+          ? 'Free the disk, or: nclust flush; then keep the log files small: nclust set logs.max_total 500M'
+          : 'It is in nclust.log too.',
+      ),
+    ),
 ];
 
 /** @param {Facts['slots']} slots */

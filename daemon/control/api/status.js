@@ -41,7 +41,8 @@ export const readings = {
       params,
     );
     await context.metrics.measureNew();
-    const ids = targets ? selectIds(context.control.registry.desired, targets) : allSlotIds(context);
+    const { desired } = context.control.registry;
+    const ids = targets ? selectIds(desired, targets) : allSlotIds(context);
     const slots =
       brief && !detail
         ? briefStatuses(context, ids)
@@ -57,7 +58,7 @@ export const readings = {
         ...refusals(context.control),
         ...context.triggers.notices(),
         ...context.parts.settings.notices(),
-        ...context.parts.logs.notices(),
+        ...context.parts.logs.notices((name) => desired.apps.some(({ spec }) => spec.name === name)),
         ...context.exports.notices(),
         ...context.web.notices(),
       ].map(shortNotice),

@@ -70,7 +70,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {() => void} reopen  Opens all files by their names again.
  * @property {(instanceId: string, name: string) => LogState} describe  Lists the losses of the last
  *   hour.
- * @property {() => string[]} notices
+ * @property {(hasApp: (name: string) => boolean) => string[]} notices  Leaves out deleted apps.
  */
 
 /** @typedef {{ stream: LogStream, reader: PipeReader | null, isWaiting: boolean }} Tap */
@@ -228,7 +228,7 @@ export function createAppLogs({
       ];
       return { logLost: together(losses.flatMap((one) => one?.recent() ?? [])), shipping: shippers.countersOf(name) };
     },
-    notices() {
+    notices(hasApp) {
       const taps = [...attached.values()].flatMap(({ place, taps: own }) =>
         own.map((tap) => ({ name: place.name, tap })),
       );
@@ -236,7 +236,7 @@ export function createAppLogs({
       return [
         ...[...waiting].map((name) => `The output of "${name}" is not read yet: its pipe cannot be opened.`),
         ...rateNotices(taps),
-        ...files.notices(),
+        ...files.notices(hasApp),
         ...shippers.notices(),
         ...foreground.notices(),
       ];

@@ -59,9 +59,10 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
    * Whether the table can drop a file. A file without a holder stays while bytes wait for the disk,
    * because a path must not have two writers. It also stays while its losses are reported.
    * @param {Entry} entry
+   * @param {(name: string) => boolean} hasApp
    */
-  function isOver({ file, holders }) {
-    return holders === 0 && file.isIdle() && file.notice() === null;
+  function isOver({ file, holders, options }, hasApp) {
+    return holders === 0 && file.isIdle() && (file.notice() === null || !hasApp(options.name));
   }
 
   return {
@@ -86,7 +87,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
       if (entry.holders > 0) return;
       entry.file.close();
       archive.letGo(path);
-      if (isOver(entry)) table.delete(path);
+      if (isOver(entry, () => true)) table.delete(path);
     },
     /**
      * @param {string} path
@@ -114,8 +115,9 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
     reopen() {
       for (const { file } of table.values()) file.reopen();
     },
-    notices() {
-      for (const [path, entry] of table) if (isOver(entry)) table.delete(path);
+    /** @param {(name: string) => boolean} hasApp  Losses of a deleted app are no longer reported. */
+    notices(hasApp) {
+      for (const [path, entry] of table) if (isOver(entry, hasApp)) table.delete(path);
       return [...table.values()].flatMap(({ file }) => file.notice() ?? []);
     },
   };

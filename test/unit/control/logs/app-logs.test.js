@@ -174,13 +174,15 @@ test('output that cannot be written is dropped, counted and reported, and writin
   appLogs.attach({ ...place, outFile: blocked });
   writeSync(out, 'one\ntwo\n');
   appLogs.drain('i');
-  expect(appLogs.notices()).toEqual([expect.stringMatching(/2 lines \(8 bytes\).*EISDIR.*nclust keeps trying/)]);
+  expect(appLogs.notices(() => true)).toEqual([
+    expect.stringMatching(/2 lines \(8 bytes\).*EISDIR.*nclust keeps trying/),
+  ]);
   rmSync(blocked, { recursive: true });
   clock.advance(1_001);
   writeSync(out, 'three\n');
   appLogs.drain('i');
   expect(readFileSync(blocked, 'utf8')).toBe('three\n');
-  expect(appLogs.notices()).toEqual([expect.stringContaining('the file is being written again')]);
+  expect(appLogs.notices(() => true)).toEqual([expect.stringContaining('the file is being written again')]);
 });
 
 test('a loss is reported for an hour, and no longer as ongoing when the instance has exited', () => {
@@ -189,16 +191,26 @@ test('a loss is reported for an hour, and no longer as ongoing when the instance
   appLogs.attach({ ...place, outFile: blocked });
   writeSync(out, 'one\n');
   appLogs.detach('i');
-  expect(appLogs.notices()).toEqual([expect.stringMatching(/1 lines \(4 bytes\).*are lost\.$/)]);
+  expect(appLogs.notices(() => true)).toEqual([expect.stringMatching(/1 lines \(4 bytes\).*are lost\.$/)]);
   clock.advance(3_600_001);
-  expect(appLogs.notices()).toEqual([]);
+  expect(appLogs.notices(() => true)).toEqual([]);
+});
+
+test('a loss is no longer reported when its app is deleted', () => {
+  appLogs.attach({ ...place, outFile: '/dev/full' });
+  writeSync(out, 'one\n');
+  appLogs.drain('i');
+  expect(appLogs.notices(() => false)).toHaveLength(1);
+  appLogs.detach('i');
+  expect(appLogs.notices((name) => name === 'api')).toHaveLength(1);
+  expect(appLogs.notices((name) => name !== 'api')).toEqual([]);
 });
 
 test('a full device costs only lines', () => {
   appLogs.attach({ ...place, outFile: '/dev/full' });
   writeSync(out, 'one\n');
   expect(appLogs.drain('i')).toEqual([]);
-  expect(appLogs.notices()[0]).toContain('ENOSPC');
+  expect(appLogs.notices(() => true)[0]).toContain('ENOSPC');
 });
 
 test('the output of an app without a log file is read, because the app would block', () => {
@@ -215,12 +227,12 @@ test('a pipe that cannot be opened is retried until it can', () => {
   // ENOTDIR is easier to cause than EMFILE, and has the same effect.
   closeSync(openSync(join(folder, 'loop'), 'w'));
   appLogs.attach({ ...place, outPipe: late });
-  expect(appLogs.notices()).toEqual([expect.stringContaining('cannot be opened')]);
+  expect(appLogs.notices(() => true)).toEqual([expect.stringContaining('cannot be opened')]);
   rmSync(join(folder, 'loop'));
   mkdirSync(join(folder, 'loop'));
   execFileSync('mkfifo', [late]);
   clock.advance(600);
-  expect(appLogs.notices()).toEqual([]);
+  expect(appLogs.notices(() => true)).toEqual([]);
 });
 
 function writeFileAsFolder(path) {
@@ -319,7 +331,7 @@ test('lines above the rate limit are lost, counted and reported', () => {
   writeSync(out, `${'x'.repeat(1_000)}\ntoo much, too much, too much\n`);
   appLogs.drain('i');
   expect(outText()).toBe(`${'x'.repeat(1_000)}\n`);
-  expect([appLogs.describe('i', 'api'), appLogs.notices()]).toEqual([
+  expect([appLogs.describe('i', 'api'), appLogs.notices(() => true)]).toEqual([
     { logLost: { lines: 1, bytes: 29, reason: 'the rate limit' }, shipping: [] },
     ['1 lines (29 bytes) of "api" exceeded its log rate limit and are lost.'],
   ]);

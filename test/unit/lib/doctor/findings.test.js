@@ -199,6 +199,18 @@ test.each([
     /^nclust logs api; or free the address: nclust stop api && nclust start api$/,
   ],
   ['a large heap', { slots: [slot({ memoryBytes: 3 * GB })] }, 'note', /more than 2 GB/, /max-old-space-size/],
+  [
+    'log lines lost on a full disk',
+    {
+      notices: [
+        '5 lines (90 bytes) could not be written to the log file "/h/logs/api-out.log" (ENOSPC) and are lost; ' +
+          'nclust keeps trying.',
+      ],
+    },
+    'warn',
+    /^5 lines/,
+    /^Free the disk, or: nclust flush; then keep the log files small: nclust set logs\.max_total 500M$/,
+  ],
   ['a notice of the manager', { notices: ['The state was lost.'] }, 'warn', /The state was lost/, /nclust\.log/],
 ])('findings report %s', (_, facts, level, what, remedy) => {
   expect(findings({ ...healthy, ...facts })).toEqual([
