@@ -1,3 +1,4 @@
+import { adviseOnListenFailure } from '../../shared/death-text.js';
 import { count, describeEnd, isAsked, quoteLastLine } from '../event-text.js';
 import { formatAgo, clockTime, formatCoarse } from '../time.js';
 import { nameSubject, formatSpan } from './fold.js';
@@ -20,7 +21,7 @@ const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'sto
  * @param {Story} story
  * @param {{ isRunning: boolean, nowMs: number }} o
  * @returns {{ status: ShownStatus | 'gone' | 'unknown', text: string, next: string | null }}
- *   `next`: the command that the user should run next.
+ *   `next`: the command that the user should run next, or an advice.
  */
 export function explain({ name, slots, events, blocked = [] }, { isRunning, nowMs }) {
   const own = events.filter(({ app }) => app === name);
@@ -288,9 +289,11 @@ function rolloutNote(status, own, nowMs) {
  */
 function nextStep(name, { status, crashes, blocked, nowMs }) {
   if (status === 'online' && blocked.length > 0) return `nclust stack ${blocked[0].id}`;
+  const last = crashes.at(-1);
   const hasJustCrashed =
-    (status === 'online' || status === 'launching') && nowMs - (crashes.at(-1)?.at ?? -Infinity) <= APART_MS;
-  if (status === 'errored' || status === 'waiting restart' || hasJustCrashed) return `nclust logs ${name} --err`;
+    (status === 'online' || status === 'launching') && last !== undefined && nowMs - last.at <= APART_MS;
+  if (status === 'errored' || status === 'waiting restart' || hasJustCrashed)
+    return last?.listenFailure ? adviseOnListenFailure(last.listenFailure) : `nclust logs ${name} --err`;
   if (status === 'launching') return `nclust logs ${name}`;
   return status === 'stopped' ? `nclust start ${name}` : null;
 }

@@ -365,6 +365,17 @@ test.each([
   expect(explain({ name: 'api', slots, events: [death(minutesAgo)] }, { isRunning: true, nowMs: NOW }).next).toBe(next);
 });
 
+test('why of an app that cannot listen ends with the advice of doctor', () => {
+  const listenFailure = { address: null, port: 80, family: 6, code: 'EADDRINUSE', app: null, holder: null };
+  const slots = [slotStatus({ generation: 1, status: 'waiting restart', pid: 0 })];
+  expect(
+    explain({ name: 'api', slots, events: [death(1, { listenFailure })] }, { isRunning: true, nowMs: NOW }),
+  ).toMatchObject({
+    text: expect.stringContaining('it could not listen on port 80, which another program holds (exit code 1)'),
+    next: 'Give it another port, or end the program that holds this one',
+  });
+});
+
 const data = (events, more = {}) => ({
   stories: [{ name: 'api', slots: [slotStatus({ generation: 1, status: 'errored', pid: 0 })], events }],
   isRunning: true,
