@@ -19,10 +19,22 @@ const WORDS = {
 };
 
 /**
+ * Whether the program finished its work: it exited without an error, and nclust does not restart
+ * it.
+ * @param {Death} death
+ * @param {{ autorestart: boolean }} slot
+ */
+export function isFinish({ cause, code, signal }, { autorestart }) {
+  return !autorestart && cause === 'crash' && code === 0 && signal === null;
+}
+
+/**
  * Like "exited with code 1 after 0.4s: it exited on its own".
  * @param {Death} death
+ * @param {{ autorestart: boolean }} slot
  */
-export function describeDeath(death) {
+export function describeDeath(death, slot) {
+  if (isFinish(death, slot)) return `finished with code 0 after ${formatDuration(death.uptimeMs)}`;
   // Leaves out `by` if the cause, such as "replaced by a reload", already names the command, or if
   // a failure to listen explains the boot timeout.
   const by =

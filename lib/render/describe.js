@@ -1,6 +1,6 @@
 import { describeListenFailure } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
-import { describeDeath } from './death.js';
+import { describeDeath, isFinish } from './death.js';
 import { logRows, triggerRows } from './describe-rows.js';
 import { environmentLines } from './environment.js';
 import { count, isAsked } from './event-text.js';
@@ -172,7 +172,7 @@ function deathLines(slot, paint) {
   return [
     paint('bold', 'Last deaths, newest first'),
     ...newestFirst.map(
-      (death) => `  ${new Date(death.atMs).toISOString()}  pid ${death.pid}  ${toOneLine(describeDeath(death))}`,
+      (death) => `  ${new Date(death.atMs).toISOString()}  pid ${death.pid}  ${toOneLine(describeDeath(death, slot))}`,
     ),
     ...lastLines(newestFirst[0].lastLines, paint),
   ];
@@ -200,16 +200,24 @@ function summaryLines(slot, { nowMs, paint }) {
     `  ${paint(statusStyle(slot.status), statusWithUptime(slot, nowMs))}${programSummary(slot)}`,
     ...(slot.waitingFor ? [`  It waits for ${toOneLine(slot.waitingFor)}.`] : []),
     ...(slot.listenFailure ? [`  It ${toOneLine(describeListenFailure(slot.listenFailure))}.`] : []),
-    ...(death
-      ? [
-          `  It last ${isAsked(death) ? 'exited' : 'died'} at ${clockTime(death.atMs, nowMs)}, ` +
-            `${formatAgo(death.atMs, nowMs)}: ${toOneLine(describeDeath(death))}.${recentExitsNote(slot, nowMs)}`,
-        ]
-      : ['  It has not exited since it was added to the list.']),
+    `  ${death ? lastDeathText(death, slot, nowMs) : 'It has not exited since it was added to the list.'}`,
     ...(slot.status === 'errored' || slot.status === 'waiting restart'
       ? [`  Next: nclust why ${toOneLine(slot.name)}, and nclust logs ${slot.id} --err`]
       : []),
   ];
+}
+
+/**
+ * @param {Death} death
+ * @param {SlotStatus} slot
+ * @param {number} nowMs
+ */
+function lastDeathText(death, slot, nowMs) {
+  const when = `at ${clockTime(death.atMs, nowMs)}, ${formatAgo(death.atMs, nowMs)}`;
+  const note = recentExitsNote(slot, nowMs);
+  if (isFinish(death, slot))
+    return `It last finished ${when}, with code 0 after ${formatDuration(death.uptimeMs)}.${note}`;
+  return `It last ${isAsked(death) ? 'exited' : 'died'} ${when}: ${toOneLine(describeDeath(death, slot))}.${note}`;
 }
 
 /**
@@ -241,8 +249,11 @@ function listensOn(addresses) {
  * @param {SlotStatus} slot
  * @param {number} nowMs
  */
-function recentExitsNote({ deaths = [] }, nowMs) {
-  const lately = deaths.filter((death) => nowMs - death.atMs < LATELY_MS && !isAsked(death)).length;
+function recentExitsNote(slot, nowMs) {
+  const { deaths = [] } = slot;
+  const lately = deaths.filter(
+    (death) => nowMs - death.atMs < LATELY_MS && !isAsked(death) && !isFinish(death, slot),
+  ).length;
   return lately > 1 ? ` Of its last ${deaths.length} exits, ${lately} were unplanned and in the last hour.` : '';
 }
 

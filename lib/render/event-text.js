@@ -102,6 +102,15 @@ export function isAsked({ cause }) {
 }
 
 /**
+ * Whether `done` follows from this exit, and the program finished its work without an error.
+ * @param {LoggedEvent} event
+ * @param {LoggedEvent} done
+ */
+export function isFinish({ type, instanceId, code, signal }, done) {
+  return type === 'died' && instanceId === done.instanceId && code === 0 && signal === null && done.isOk;
+}
+
+/**
  * Like "exit code 1", "signal SIGKILL", "out of memory (the kernel)".
  * @param {LoggedEvent} event
  */

@@ -1,5 +1,6 @@
 import { adviseOnListenFailure } from '../../shared/death-text.js';
-import { count, describeEnd, isAsked, quoteLastLine } from '../event-text.js';
+import { formatDuration } from '../../shared/units.js';
+import { count, describeEnd, isAsked, isFinish, quoteLastLine } from '../event-text.js';
 import { formatAgo, clockTime, formatCoarse } from '../time.js';
 import { nameSubject, formatSpan } from './fold.js';
 
@@ -170,6 +171,8 @@ function reasonOf(status, slots, { about, crashes }) {
   const stop = about.findLast(({ type }) => type === 'stop' || type === 'done');
   if (status === 'stopped' && stop?.type === 'stop')
     return `: ${stop.by?.includes(' ') ? stop.by : `nclust ${stop.by ?? 'stop'}`}`;
+  const finish = about.find((event) => stop?.type === 'done' && isFinish(event, stop));
+  if (status === 'stopped' && finish) return `: it finished with code 0 after ${formatDuration(finish.uptimeMs)}`;
   if (status === 'stopped' && stop) return `: it exited on its own${crashNote(crashes).replace(/^:/, ',')}`;
   const waiting = slots[0].waitingFor ? `; it waits for ${slots[0].waitingFor}` : '';
   return `${status === 'stopping' ? '' : crashNote(crashes)}${waiting}`;
@@ -222,7 +225,8 @@ const BEGINNINGS = ['added', 'stop', 'rollout:began', 'manager:ending'];
 
 /**
  * Returns the crashes after the last event of BEGINNINGS, oldest first. Leaves out crashes that a
- * gap of more than APART_MS or a "gave-up" event separates from later crashes. Skips a rollout that
+ * gap of more than APART_MS or a "gave-up" event separates from later crashes, and the exit of a
+ * program that finished its work. Skips a rollout that
  * was halted or rolled back: its crashes do not count, and its beginning does not separate other
  * crashes.
  * @param {LoggedEvent[]} events
@@ -232,7 +236,10 @@ export function listCrashes(events) {
   const crashes = [];
   /** @type {Set<number | undefined>} */
   const undone = new Set();
+  /** The last exit that nclust did not follow with a restart. @type {LoggedEvent | null} */
+  let done = null;
   for (const event of events.toReversed()) {
+    if (event.type === 'done') done = event;
     if (event.type === 'rollout:halted' || event.type === 'rollout:rolled-back') undone.add(event.generation);
     const isUndone =
       event.generation !== undefined &&
@@ -244,7 +251,7 @@ export function listCrashes(events) {
       (crashes.length > 0 && (crashes[0].at - event.at > APART_MS || event.type === 'gave-up'))
     )
       break;
-    if (event.type === 'died' && !isAsked(event)) crashes.unshift(event);
+    if (event.type === 'died' && !isAsked(event) && !(done && isFinish(event, done))) crashes.unshift(event);
   }
   return crashes;
 }

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../shared/units.js';
-import { count, describeEnd, eventStyle, eventWords, isAsked, quoteLastLine } from '../event-text.js';
+import { count, describeEnd, eventStyle, eventWords, isAsked, isFinish, quoteLastLine } from '../event-text.js';
 
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
 /** @import { Style } from '../paint.js' */
@@ -27,7 +27,8 @@ export function foldEvents(events) {
 
 /**
  * Leaves out events that another line shows: a start or a back-off whose outcome is known, an
- * instance that got ready as a step of a rollout, and an exit that a user or a rollout requested,
+ * instance that got ready as a step of a rollout, the exit of a program that finished its work, and
+ * an exit that a user or a rollout requested,
  * unless the instance needed SIGKILL.
  * @param {LoggedEvent[]} events
  */
@@ -40,6 +41,7 @@ function withoutConsequences(events) {
       .filter(({ type }) => type === 'rollout:canary' || type === 'rollout:step')
       .map(({ instanceId }) => instanceId),
   );
+  const done = new Map(events.flatMap((event) => (event.type === 'done' ? [[event.instanceId, event]] : [])));
   const outcomes = new Map(
     events.flatMap(({ type, id }, at) => (type === 'started' || type === 'gave-up' ? [[id, at]] : [])),
   );
@@ -47,6 +49,8 @@ function withoutConsequences(events) {
     if (event.type === 'backoff') return at > (outcomes.get(event.id) ?? -1);
     if (event.type === 'started') return !explained.has(event.instanceId);
     if (event.type === 'ready') return !steps.has(event.instanceId);
+    const end = done.get(event.instanceId);
+    if (end && isFinish(event, end)) return false;
     return event.type !== 'died' || !isAsked(event) || event.signal === 'SIGKILL';
   });
 }

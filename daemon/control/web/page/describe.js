@@ -1,4 +1,4 @@
-import { describeDeath } from '../../../../lib/render/death.js';
+import { describeDeath, isFinish } from '../../../../lib/render/death.js';
 import { describeListenFailure } from '../../../../lib/shared/death-text.js';
 import { isAsked } from '../../../../lib/render/event-text.js';
 import { formatAgo, clockTime } from '../../../../lib/render/time.js';
@@ -88,9 +88,9 @@ function lastDeath(slots, nowMs) {
   if (!death) return [fact('Last death', 'none since it was added to the list')];
   return [
     fact(
-      isAsked(death) ? 'Last exited' : 'Last died',
+      isFinish(death, dead) || isAsked(death) ? 'Last exited' : 'Last died',
       `${slots.length > 1 ? `instance ${dead.slot}, ` : ''}${clockTime(death.atMs, nowMs)} ` +
-        `(${formatAgo(death.atMs, nowMs)}): ${describeDeath(death)}`,
+        `(${formatAgo(death.atMs, nowMs)}): ${describeDeath(death, dead)}`,
     ),
   ];
 }

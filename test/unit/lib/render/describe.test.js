@@ -146,7 +146,7 @@ test.each([
   ],
   [{ code: null, cause: 'spawn-failed', by: 'ENOENT' }, 'it could not be started by ENOENT'],
 ])('the death %j is described in one line', (changes, text) => {
-  expect(describeDeath(death(changes))).toBe(text);
+  expect(describeDeath(death(changes), { autorestart: true })).toBe(text);
 });
 
 test('the description begins with the state, the last death, and what the app waits for', () => {
@@ -201,6 +201,16 @@ test('describe does not show the errors of a deleted app with the same log file'
   const text = renderDescribe({ slots: [slot], errors: { 0: [entry(1_999, 'old'), entry(2_001, 'new')] } }, view);
   expect(text).toMatch(/Last lines of its error log\n.* {2}new\n/);
   expect(text).not.toContain('old\n');
+});
+
+test('describe does not show a finished job as broken', () => {
+  const finished = death({ atMs: view.nowMs - 1_000, code: 0, uptimeMs: 592 });
+  const of = (deaths) =>
+    renderDescribe({ slots: [slotStatus({ status: 'stopped', pid: 0, autorestart: false, deaths })] }, view);
+  const text = of([finished, finished]);
+  expect(text).toMatch(/\n {2}It last finished at .*, 1s ago, with code 0 after 592ms\.\n/);
+  expect(text).toMatch(/Last deaths, newest first\n.* {2}finished with code 0 after 592ms\n/);
+  expect(of([death({ ...finished, code: 1 })])).toMatch(/It last died at .*: exited with code 1 after 592ms/);
 });
 
 test('describe shows the errors since the last death, and the errors of the death only once', () => {

@@ -376,6 +376,24 @@ test('why of an app that cannot listen ends with the advice of doctor', () => {
   });
 });
 
+test('why does not show a finished job as crashed', () => {
+  const events = [
+    event(2, 'started', { instanceId: 'j' }),
+    death(1, { instanceId: 'j', code: 0, uptimeMs: 592, words: undefined }),
+    event(1, 'done', { instanceId: 'j', isOk: true }),
+  ];
+  const slots = [slotStatus({ generation: 1, status: 'stopped', pid: 0, autorestart: false })];
+  expect(explain({ name: 'api', slots, events }, { isRunning: true, nowMs: NOW }).text).toBe(
+    'api is stopped since 14:04:00 (1m): it finished with code 0 after 592ms',
+  );
+  expect(texts(events)).toEqual(['instance 0 has finished its work, and is not restarted']);
+  expect(listCrashes(events)).toEqual([]);
+  const failed = events.map((one) => (one.type === 'died' ? { ...one, code: 1 } : one));
+  expect(explain({ name: 'api', slots, events: failed }, { isRunning: true, nowMs: NOW }).text).toBe(
+    'api is stopped since 14:04:00 (1m): it exited on its own, it died once, exit code 1',
+  );
+});
+
 const data = (events, more = {}) => ({
   stories: [{ name: 'api', slots: [slotStatus({ generation: 1, status: 'errored', pid: 0 })], events }],
   isRunning: true,
