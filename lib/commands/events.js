@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { tailEvents } from '../client/event-tail.js';
 import { printNotRunning } from '../client/not-running.js';
 import { MOMENT_FORMS, parseMoment } from '../config/options/log-query.js';
-import { EVENT_TYPES, eventStyle, eventWords } from '../render/event-text.js';
+import { EVENT_TYPES, eventStyle, eventWords, findDeletion } from '../render/event-text.js';
 import { jsonLine, toOneLine } from '../render/text.js';
 import { clockTime } from '../render/time.js';
 import { nearWords } from '../shared/did-you-mean.js';
@@ -143,7 +143,7 @@ function usage(message, hint) {
 /** @typedef {{ name: string, ids: number[] | null }} SelectedApp  `ids`: null for all. */
 
 /**
- * Also finds deleted apps that are still in the event log.
+ * Also finds deleted apps that are still in the event log, except with the target "all".
  * @param {string[]} targets
  * @param {{ slots: Named[], events: LoggedEvent[] }} o
  * @returns {SelectedApp[]}  Each app once. Throws ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_BAD_SELECTOR.
@@ -153,7 +153,8 @@ export function selectApps(targets, { slots, events }) {
   /** @type {Map<string, SelectedApp>} */
   const meant = new Map();
   for (const target of targets) {
-    const found = meaningOf(target, slots.length > 0 && target === 'all' ? slots : known);
+    const isListed = (/** @type {Named} */ { name }) => findDeletion(events, name) === null;
+    const found = meaningOf(target, target === 'all' ? (slots.length > 0 ? slots : known.filter(isListed)) : known);
     if (found.length === 0) throw notFound(target, known);
     for (const one of found) {
       const before = meant.get(one.name);
@@ -210,7 +211,7 @@ function notFound(target, known) {
   const near = nearWords(target, [...new Set(known.map(({ name }) => name))]);
   const message =
     target === 'all'
-      ? 'There is no app in the list, and none in the event log.'
+      ? 'There is no app in the list.'
       : `There is no app, namespace or id "${target}" in the list or in the event log.`;
   return new NclustError('ERR_NCLUST_APP_NOT_FOUND', message, {
     hint:

@@ -111,6 +111,17 @@ export function isFinish({ type, instanceId, code, signal }, done) {
 }
 
 /**
+ * @param {LoggedEvent[]} events
+ * @param {string} name
+ * @returns {LoggedEvent | null}  Null: the app was not deleted, or "nclust resurrect" restores it,
+ *   because "nclust kill" removed it.
+ */
+export function findDeletion(events, name) {
+  const last = events.findLast(({ type, app }) => app === name && (type === 'added' || type === 'deleted'));
+  return last?.type === 'deleted' && last.by !== 'kill' ? last : null;
+}
+
+/**
  * Like "exit code 1", "signal SIGKILL", "out of memory (the kernel)".
  * @param {LoggedEvent} event
  */

@@ -1,6 +1,6 @@
 import { adviseOnListenFailure } from '../../shared/death-text.js';
 import { formatDuration } from '../../shared/units.js';
-import { count, describeEnd, isAsked, isFinish, quoteLastLine } from '../event-text.js';
+import { count, describeEnd, findDeletion, isAsked, isFinish, quoteLastLine } from '../event-text.js';
 import { formatAgo, clockTime, formatCoarse } from '../time.js';
 import { nameSubject, formatSpan } from './fold.js';
 
@@ -94,7 +94,8 @@ function downText(name, slots, { worst, crashes, own, nowMs }) {
  * @returns {ReturnType<typeof explain>}
  */
 function withoutSlots(name, own, { isRunning, nowMs }) {
-  if (!isRunning)
+  const deleted = findDeletion(own, name) ?? (isRunning ? own.findLast(({ type }) => type === 'deleted') : undefined);
+  if (!isRunning && !deleted)
     return {
       status: 'unknown',
       text:
@@ -102,7 +103,6 @@ function withoutSlots(name, own, { isRunning, nowMs }) {
         `state${crashNote(listCrashes(own))}`,
       next: 'nclust resurrect',
     };
-  const deleted = own.findLast(({ type }) => type === 'deleted');
   const since = deleted
     ? `: it was deleted at ${clockTime(deleted.at, nowMs)}, ${formatCoarse(nowMs - deleted.at)} ago`
     : ' any more';

@@ -322,6 +322,17 @@ describe('the first line of why', () => {
     expect(answer(slots, events)).toBe(text);
   });
 
+  test('reports a deleted app as deleted, and not as one to restore, while no manager runs', () => {
+    const story = { name: 'api', slots: [], events: [death(9), event(8, 'deleted', { by: 'delete' })] };
+    expect(explain(story, { isRunning: false, nowMs: NOW })).toEqual({
+      status: 'gone',
+      text: 'api is not in the list: it was deleted at 13:57:00, 8m ago',
+      next: null,
+    });
+    const killed = { ...story, events: [event(8, 'deleted', { by: 'kill' })] };
+    expect(explain(killed, { isRunning: false, nowMs: NOW }).next).toBe('nclust resurrect');
+  });
+
   test('reports that no manager runs', () => {
     expect(answer([], [death(9)], false)).toBe(
       'nclust is not running, so api is not supervised; this was its last known state: it died once, exit ' +
@@ -480,6 +491,19 @@ test('targets are names, namespaces, ids and patterns of the list and of the eve
     expect.objectContaining({ code: 'ERR_NCLUST_APP_NOT_FOUND', hint: 'Did you mean "api"?' }),
   );
   expect(() => meant('/(/')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SELECTOR' }));
+});
+
+test('all leaves out deleted apps while no manager runs', () => {
+  const events = [
+    event(5, 'added', { app: 'gone' }),
+    event(4, 'added', { app: 'kept' }),
+    event(3, 'deleted', { app: 'gone', by: 'delete' }),
+    event(2, 'deleted', { app: 'kept', by: 'kill' }),
+  ];
+  expect(selectApps(['all'], { slots: [], events }).map(({ name }) => name)).toEqual(['kept']);
+  expect(() => selectApps(['all'], { slots: [], events: [events[0], events[2]] })).toThrow(
+    'There is no app in the list.',
+  );
 });
 
 test('events prints a line for each event, or the JSON of the log', () => {
