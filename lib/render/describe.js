@@ -11,7 +11,7 @@ import { toOneLine } from './text.js';
 import { formatAgo, clockTime, formatCoarse } from './time.js';
 
 /** @import { Difference } from '../config/spec/environment-diff.js' */
-/** @import { LogEntry, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Death, LogEntry, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { View } from './list.js' */
 /** @import { Paint } from './paint.js' */
 /** @import { Cell } from './table.js' */
