@@ -38,7 +38,7 @@ export interface AppConfig {
   namespace?: string;
   /** Processes to run; Node.js programs then run in cluster mode. Default: 1. */
   instances?: number | string;
-  /** Working directory. Default: the folder of the script. */
+  /** Working directory. Default: the folder of the file. */
   cwd?: string;
   /**
    * Program that runs the script; "none": the script itself. Default: by extension or first line.

@@ -80,7 +80,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_DAEMON_NOT_RUNNING: {
     exitStatus: 3,
     when: 'The manager does not run, and this command does not start it.',
-    remedy: 'Start an app with `nclust start`.',
+    remedy: '`nclust resurrect` brings the apps of the list back. Without any: `nclust start`.',
   },
   ERR_NCLUST_DAEMON_UNREACHABLE: {
     exitStatus: 3,

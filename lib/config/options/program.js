@@ -41,7 +41,7 @@ export const PROGRAM_OPTIONS = [
     flags: '--cwd <folder>',
     key: 'cwd',
     ...text,
-    default: 'the folder of the script',
+    default: 'the folder of the file',
     help: 'working directory (default: the current one)',
     meaning: 'working directory',
   },
