@@ -36,15 +36,17 @@ const DEFAULT_SCRIPT = './index.js';
 
 /**
  * @param {string} folder
- * @returns {string}  `main` or the script "start" of package.json, if that file exists.
+ * @returns {string}  The script "start" or `main` of package.json, if that file exists.
  */
 function findScript(folder) {
   const { main, scripts } = readPackage(join(folder, 'package.json'));
   const [, started] = /^node (\S+)$/.exec(String(scripts?.start).trim()) ?? [];
-  const script = [main, started].find(
+  const script = [started, main].find(
     (one) => typeof one === 'string' && /^[^'\\\n]+$/.test(one) && isFile(resolve(folder, one)),
   );
-  return script === undefined ? DEFAULT_SCRIPT : `./${relative(folder, resolve(folder, script))}`;
+  if (script === undefined) return DEFAULT_SCRIPT;
+  const path = relative(folder, resolve(folder, script));
+  return path.startsWith('..') ? path : `./${path}`;
 }
 
 /**

@@ -195,8 +195,8 @@ function installsLate(hook = '') {
   ];
 }
 
-/** `pm2` where a command begins, also after variables, sudo or npx, and with a path. */
-const CALLS_PM2 = /(^|[;&|({\n]|\b(?:sudo|npx|exec|then|do)\s)\s*(\w+=\S*\s+)*(\S*\/)?pm2(\s|$)/;
+/** The word pm2, also with a path, but not in a name such as pm2-logs. */
+const CALLS_PM2 = /(?<![\w.@-]|\bimport )pm2(?![\w./-])/;
 
 /**
  * Warns if a hook calls pm2, because that would start PM2 on the host beside nclust.
@@ -205,7 +205,7 @@ const CALLS_PM2 = /(^|[;&|({\n]|\b(?:sudo|npx|exec|then|do)\s)\s*(\w+=\S*\s+)*(\
  */
 export function warnAboutPm2(name, hooks) {
   return HOOKS.filter((hook) => CALLS_PM2.test(String(hooks[hook] ?? ''))).map(
-    (hook) => `deploy.${name}.${hook} calls pm2, but nclust manages the apps. Replace pm2 by nclust.`,
+    (hook) => `deploy.${name}.${hook} seems to call pm2, but nclust manages the apps. Write nclust in its place.`,
   );
 }
 

@@ -2,7 +2,7 @@ import { describeEnd, withoutPrefix } from '../render/event-text.js';
 import { APART_MS, crashesOfSlots } from '../render/why/answer.js';
 
 /** @import { LoggedEvent } from '../shared/event-log.js' */
-/** @import { SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { HeldSocket, SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
  * @typedef {object} Repeated  Something that happened to an app again and again.
@@ -33,14 +33,47 @@ export function findCrashing(slots, events, nowMs) {
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} events
  * @param {number} nowMs
- * @returns {Repeated[]}  Apps that their memory limit replaces again and again.
+ * @returns {Repeated[]}  Apps that run, and that their memory limit replaces again and again.
  */
 export function findOverLimit(slots, events, nowMs) {
-  return findRepeated(slots, nowMs, (_own, name) =>
-    events
-      .filter(({ type, app, at }) => type === 'limit:memory' && app === name && nowMs - at <= APART_MS)
-      .map(({ at, by }) => ({ at, text: withoutPrefix(by) })),
+  return findRepeated(slots, nowMs, (own, name) =>
+    own.some(({ status }) => status === 'online' || status === 'launching')
+      ? sinceChange(events.filter(({ app }) => app === name))
+          .filter(({ type, at }) => type === 'limit:memory' && nowMs - at <= APART_MS)
+          .map(({ at, by }) => ({ at, text: withoutPrefix(by) }))
+      : [],
   );
+}
+
+/**
+ * @param {LoggedEvent[]} own
+ * @returns {LoggedEvent[]}  Those after the last command that added, stopped or replaced the app.
+ */
+function sinceChange(own) {
+  const at = own.findLastIndex(
+    ({ type, by }) =>
+      type === 'added' || type === 'stop' || (type === 'rollout:began' && !String(by).startsWith('memory: ')),
+  );
+  return own.slice(at + 1);
+}
+
+/** An instance that is older than this should listen, because its boot has a limit of 10 s. */
+const SETTLED_MS = 15_000;
+
+/**
+ * @param {HeldSocket[]} sockets
+ * @param {SlotStatus[]} slots
+ * @param {number} nowMs
+ * @returns {HeldSocket[]}  Sockets that no instance uses, although all instances of the app have been
+ *   online for a while.
+ */
+export function findUnserved(sockets, slots, nowMs) {
+  const isSettled = (/** @type {SlotStatus} */ { status, startedAtMs }) =>
+    status === 'online' && startedAtMs !== null && nowMs - startedAtMs > SETTLED_MS;
+  return sockets.filter(({ app, users }) => {
+    const own = slots.filter(({ name }) => name === app);
+    return users.length === 0 && own.length > 0 && own.every(isSettled);
+  });
 }
 
 /**

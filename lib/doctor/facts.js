@@ -10,7 +10,7 @@ import { homePaths } from '../shared/paths.js';
 import { readSettingsFile } from '../shared/settings/settings.js';
 import { readVersion } from '../shared/version.js';
 import { shortTarget } from '../shared/without-secrets.js';
-import { findCrashing, findOverLimit } from './app-facts.js';
+import { findCrashing, findOverLimit, findUnserved } from './app-facts.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Repeated } from './app-facts.js' */
@@ -54,13 +54,14 @@ import { findCrashing, findOverLimit } from './app-facts.js';
  *   command. Null: no limit is known.
  * @property {Record<string, number>} sysctls
  * @property {Hello | null} manager  Null: no manager runs.
- * @property {number} savedApps  Apps in the saved list of the home.
+ * @property {number} keptApps  Apps that the home keeps, to run at the next start.
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {Repeated[]} crashing  Apps that are online or launching, but crash again and again.
  * @property {Repeated[]} overLimit  Apps that their memory limit replaces again and again.
  * @property {{ id: number, name: string, blockedMs: number }[]} blocked  Workers whose event loop is
  *   blocked.
  * @property {HeldSocket[]} sockets
+ * @property {HeldSocket[]} unserved  Those of apps that are online, but do not listen there.
  * @property {string[]} notices
  * @property {boolean | null} isAtBoot  A systemd unit starts the manager at boot. Null: this
  *   system does not use systemd.
@@ -96,6 +97,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   const { slots = [], notices = [] } = client ? await client.request('list', { detail: true }) : {};
   const { workers = [] } = client ? await client.request('metrics') : {};
   const { sockets = [] } = client ? await client.request('sockets') : {};
+  const nowMs = Date.now();
   const events = slots.length > 0 ? readEvents(homePaths(context.home).events) : [];
   const manager = client?.hello ?? null;
   const pid = manager?.keeperPid ?? process.pid;
@@ -116,12 +118,13 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     openFiles: orNull(limits.files),
     sysctls: sysctlsOf(root),
     manager,
-    savedApps: countSavedApps(context.home),
+    keptApps: countSavedApps(context.home),
     slots: slots.map(shownSlot),
-    crashing: findCrashing(slots, events, Date.now()),
-    overLimit: findOverLimit(slots, events, Date.now()),
+    crashing: findCrashing(slots, events, nowMs),
+    overLimit: findOverLimit(slots, events, nowMs),
     blocked: findBlocked(workers).map(({ id, name, reportAgeMs }) => ({ id, name, blockedMs: Number(reportAgeMs) })),
     sockets,
+    unserved: findUnserved(sockets, slots, nowMs),
     notices,
     isAtBoot: isAtBoot(root, context),
     pm2Pid: pm2Pid(root, context.env),

@@ -5,7 +5,7 @@ import { placeOf } from '../render/doctor.js';
 import { formatBytes } from '../render/slots.js';
 import { formatCoarse } from '../render/time.js';
 import { formatSpan } from '../render/why/fold.js';
-import { adviseOnListenFailure, describeListenFailure } from '../shared/death-text.js';
+import { adviseOnPort, describeListenFailure } from '../shared/death-text.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
 /** @import { ListenFailure } from '../shared/wire/protocol.js' */
@@ -36,11 +36,11 @@ export function findings(facts) {
 
 /** @type {((facts: Facts) => Finding | Finding[] | null | false)[]} */
 const RULES = [
-  ({ manager, savedApps }) =>
+  ({ manager, keptApps }) =>
     manager === null &&
-    savedApps > 0 &&
+    keptApps > 0 &&
     bad(
-      `No nclust runs here, but ${savedApps === 1 ? 'one app is' : `${savedApps} apps are`} kept in its list.`,
+      `No nclust runs here, but ${keptApps === 1 ? 'one app is' : `${keptApps} apps are`} kept in its list.`,
       'nclust resurrect',
     ),
   ({ manager, version }) =>
@@ -220,7 +220,7 @@ const RULES = [
         const failure = /** @type {ListenFailure} */ (
           slots.find((slot) => slot.name === name && slot.listenFailure)?.listenFailure
         );
-        return warn(`"${name}" ${describeListenFailure(failure)}.`, `${adviseOnListenFailure(failure)}.`);
+        return warn(`"${name}" ${describeListenFailure(failure)}.`, `${adviseOnPort(failure, name)}.`);
       },
     ),
   ({ sockets, slots }) =>
@@ -233,17 +233,13 @@ const RULES = [
           'No other program can listen there. Start the app again and stop it, or: nclust kill',
         ),
       ),
-  ({ sockets, slots }) =>
-    sockets
-      .filter(({ app, users }) => users.length === 0 && isOnline(slots.filter(({ name }) => name === app)))
-      .map(({ app, address, port }) =>
-        warn(
-          `"${app}" is online, but does not listen on ${placeOf(address, port)}, which nclust still holds: clients ` +
-            `wait.`,
-          `nclust logs ${shellQuote(app)}; or free the address: nclust stop ${shellQuote(app)} && nclust start ` +
-            shellQuote(app),
-        ),
+  ({ unserved }) =>
+    unserved.map(({ app, address, port }) =>
+      warn(
+        `"${app}" is online, but does not listen on ${placeOf(address, port)}, which nclust still holds: clients wait.`,
+        `nclust logs ${shellQuote(app)}`,
       ),
+    ),
   ({ slots }) =>
     perApp(
       slots,
@@ -265,16 +261,11 @@ const RULES = [
       warn(
         notice,
         /\((ENOSPC|EDQUOT)\) and are lost/.test(notice)
-          ? 'Free the disk, or: nclust flush; then keep the log files small: nclust set logs.max_total 500M'
+          ? 'Free space, or empty log files: nclust flush <app>. Then set a smaller limit: nclust set logs.max_size 1M'
           : 'It is in nclust.log too.',
       ),
     ),
 ];
-
-/** @param {Facts['slots']} slots */
-function isOnline(slots) {
-  return slots.length > 0 && slots.every(({ status }) => status === 'online');
-}
 
 /** @param {Facts['slots'][number]} slot */
 function isComing({ status }) {

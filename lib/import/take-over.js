@@ -83,6 +83,8 @@ function takeOne(group, name, { pm2Home, shell }, taken) {
     taken.warnings.push(
       `PM2 no longer restarts "${name}", so it is imported as stopped; start it with: nclust start ${name}`,
     );
+  else if (resting.length > 0 && spec.cronRestart !== null && !spec.autorestart)
+    taken.warnings.push(`"${name}" is a cron job, and runs at its next time. To prevent that: nclust stop ${name}`);
   // buildSpec() used all variables, to find the interpreter. The spec keeps the variables in
   // two parts:
   // `env` for the variables of the app, `shellEnv` for the variables of the shell.

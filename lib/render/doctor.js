@@ -129,7 +129,14 @@ function section(title, lines) {
  * @returns {string}  JSON on one line. With --tree: one fact on each line.
  */
 export function renderMachine({ facts }, { options }) {
-  const { slots: _slots, crashing: _crashing, overLimit: _overLimit, blocked: _blocked, ...machine } = facts;
+  const {
+    slots: _slots,
+    crashing: _crashing,
+    overLimit: _overLimit,
+    blocked: _blocked,
+    unserved: _unserved,
+    ...machine
+  } = facts;
   return options.tree ? escapeControls(branch(machine, '')) : `${jsonLine(machine)}\n`;
 }
 

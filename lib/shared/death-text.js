@@ -1,3 +1,5 @@
+import { shellQuote } from './shell-quote.js';
+
 /** @import { Death, ListenFailure } from './wire/protocol.js' */
 
 export const CLEAN_EXIT = 'it had nothing left to do, or exited without an error';
@@ -36,10 +38,22 @@ export function describeListenFailure(failure) {
   return `could not listen on ${placeOf(failure)}${why}`;
 }
 
+/**
+ * @param {ListenFailure} failure
+ * @param {string} name  Of the app that could not listen.
+ */
+export function adviseOnPort(failure, name) {
+  if (failure.app !== name && !failure.holder?.isOwn) return adviseOnListenFailure(failure);
+  return (
+    'Instances in fork mode cannot share an address. In cluster mode, those of a Node.js script can: ' +
+    `nclust start ${shellQuote(name)} -i <number>`
+  );
+}
+
 /** @param {ListenFailure} failure */
 export function adviseOnListenFailure({ code, family, app, holder }) {
   if (holder?.isOwn) return 'Instances of this app cannot run side by side: use nclust restart instead of reload';
-  if (holder?.isPm2) return 'PM2 runs it: pm2 kill';
+  if (holder?.isPm2) return 'An app of PM2 holds it. Find it with: pm2 list; then: pm2 stop <app>';
   const what = family === 0 ? 'path' : 'port';
   if (code === 'EADDRINUSE')
     return `Give ${app === null ? 'it' : 'one of them'} another ${what}, or end the program that holds this one`;

@@ -50,11 +50,10 @@ export const changes = {
     );
     if (!specs === !targets) throw new BadParams('specs', 'given, or "targets", but not both');
     const chooseIds = (/** @type {Desired} */ desired) => selectIds(desired, targets ?? []);
-    const fresh = await readSpawnInputs(
-      context,
-      token,
-      (desired) => specs?.map((spec, at) => checkSpec(spec, `specs[${at}]`)) ?? listSpecs(desired, chooseIds(desired)),
-    );
+    const choose = (/** @type {Desired} */ desired) =>
+      specs?.map((spec, at) => checkSpec(spec, `specs[${at}]`)) ?? listSpecs(desired, chooseIds(desired));
+    const fresh = await readSpawnInputs(context, token, choose);
+    await checkServing(context, token, (desired) => choose(desired).map(fresh.fill));
     const receipt = context.control.mutate('start', token, (desired) => {
       const change = specs
         ? startGiven(context, desired, specs, { isForced: force, fresh })
@@ -97,11 +96,9 @@ export const changes = {
     const { instances, name, ...fields } = spec ? checkSpecChange(spec) : {};
     const changeSpec = createSpecChanger(context.paths, { env, fields, specs });
     const change = (/** @type {AppSpec} */ one) => (watch ? toggleWatch(changeSpec(one)) : changeSpec(one));
-    const fresh = await readSpawnInputs(context, token, (desired) =>
-      listSpecs(desired, selectIds(desired, targets)).map(change),
-    );
-    if (!context.control.hasSeen(token))
-      await context.parts.preflight(servingSpecs(context, targets).map(change).map(fresh.fill), 'restart');
+    const choose = (/** @type {Desired} */ desired) => listSpecs(desired, selectIds(desired, targets)).map(change);
+    const fresh = await readSpawnInputs(context, token, choose);
+    await checkServing(context, token, (desired) => choose(desired).map(fresh.fill));
     const receipt = context.control.mutate('restart', token, (desired) => {
       const ids = selectIds(desired, targets);
       const rename = renameApp(desired, ids, name);
@@ -240,13 +237,20 @@ function scaleApp({ parts }, desired, name, instances) {
 }
 
 /**
- * Returns an empty list until control has connected to a keeper, because control cannot know
- * before that which apps serve.
+ * Checks nothing until control has connected to a keeper, because control cannot know before that
+ * which apps serve.
  * @param {ApiContext} context
- * @param {string[]} targets
+ * @param {string} token  A repeated request is not checked again.
+ * @param {(desired: Desired) => AppSpec[]} choose
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT if an app that serves could not start
+ *   again.
  */
-function servingSpecs({ control: { registry } }, targets) {
-  const ids = selectIds(registry.desired, targets);
-  const serving = registry.desired.apps.filter((app) => isServing(registry, app));
-  return listSpecs({ apps: serving }, ids);
+async function checkServing({ control, parts }, token, choose) {
+  if (control.hasSeen(token)) return;
+  const { registry } = control;
+  const serving = choose(registry.desired).filter(({ name }) => {
+    const app = findApp(registry.desired, name);
+    return app !== null && isServing(registry, app);
+  });
+  await parts.preflight(serving, 'restart');
 }

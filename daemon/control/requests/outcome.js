@@ -1,6 +1,6 @@
 // Knows: the receipt, the progress and the outcome of a request, and how a reload starts. Must not:
 // remember past events, because the outcome depends only on the current state.
-import { adviseOnListenFailure, describeDeath } from '../../../lib/shared/death-text.js';
+import { adviseOnPort, describeDeath } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { findSlot, hasProcess, getSlotHistory, occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
@@ -186,23 +186,9 @@ export function notUpError(notUp, { wanted, method }) {
       hint:
         first.reason === DELETED
           ? 'nclust list'
-          : `${adviseOnPort(notUp)}nclust logs ${shellQuote(first.name || String(first.id))}; ` +
-            `nclust describe ${first.id}`,
+          : `${first.listenFailure ? `${adviseOnPort(first.listenFailure, first.name)}. ` : ''}nclust logs ` +
+            `${shellQuote(first.name || String(first.id))}; nclust describe ${first.id}`,
       data: { slots: notUp },
     },
-  );
-}
-
-/**
- * @param {NotUp[]} notUp
- * @returns {string}  Empty if the first one listened, or a sentence and a space.
- */
-function adviseOnPort([{ name, slot, listenFailure }, ...others]) {
-  if (!listenFailure) return '';
-  if (listenFailure.app !== name && !listenFailure.holder?.isOwn) return `${adviseOnListenFailure(listenFailure)}. `;
-  const count = Math.max(slot, ...others.map((one) => one.slot)) + 1;
-  return (
-    'Instances in fork mode cannot share an address. In cluster mode, those of a Node.js script can: nclust start ' +
-    `${shellQuote(name)} -i ${count}. `
   );
 }

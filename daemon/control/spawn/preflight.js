@@ -4,7 +4,6 @@ import { extname, isAbsolute } from 'node:path';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { runWithDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { NclustError } from '../../../lib/shared/errors.js';
-import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
@@ -65,7 +64,7 @@ async function checkOne(spec, method) {
 function preflightError({ name }, method, fault) {
   const what = method === 'reload' ? 'Reload' : 'Restart';
   return new NclustError('ERR_NCLUST_PREFLIGHT', `${what} of "${name}" was refused: ${fault}. Nothing was changed.`, {
-    hint: `Fix it, then run: nclust ${method} ${shellQuote(name)}`,
+    hint: 'Fix it, then run the command again.',
     data: { name },
   });
 }

@@ -13,7 +13,10 @@ const APPS_AT_ONCE = 8;
  * @property {(app: DesiredApp) => number[]} choose  Picks the slots when the reload begins.
  */
 
-/** @typedef {{ atMs: number, by: string, problem: string | null }} LastTurn */
+/**
+ * @typedef {{ atMs: number, by: string, problem: string | null }} LastTurn  `atMs`: its beginning, or
+ *   the time of its failure.
+ */
 
 /**
  * All requests that arrive during a reload of an app lead to one more reload.
@@ -73,7 +76,7 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
     } catch (error) {
       const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
       managerLog('trigger-failed', { app: name, by: due.by, code, message });
-      lasts.set(name, { ...turn, problem: message });
+      lasts.set(name, { ...turn, atMs: nowMs(), problem: message });
     }
   }
 

@@ -33,8 +33,8 @@ import { createWatches } from './watch.js';
  * @typedef {object} Triggers
  * @property {() => void} sync  Called after every turn. Cheap if nothing has changed.
  * @property {(name: string, id: number) => SlotTriggers} describe
- * @property {() => string[]} notices  One for each app whose last trigger failed, until it starts
- *   again.
+ * @property {() => string[]} notices  One for each app whose last trigger failed, until all of its
+ *   instances have started again.
  * @property {() => void} close
  */
 
@@ -151,10 +151,9 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
    */
   function hasStartedSince(name, atMs) {
     const { instances } = control.registry;
-    return listSeats(control.registry, name).some(
-      ({ life, instanceId }) =>
-        life.state === 'up' && (instances.get(instanceId ?? '')?.startedAtMs ?? -Infinity) > atMs,
-    );
+    return listSeats(control.registry, name)
+      .filter(({ life }) => life.state === 'up')
+      .every(({ instanceId }) => (instances.get(instanceId ?? '')?.startedAtMs ?? -Infinity) > atMs);
   }
 
   /** @type {Triggers} */
@@ -182,7 +181,9 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
     notices: () =>
       control.registry.desired.apps.flatMap(({ spec: { name } }) => {
         const last = reloadQueue.last(name);
-        return last?.problem && !hasStartedSince(name, last.atMs) ? [`${last.problem} (${last.by})`] : [];
+        return last?.problem && !isStopped(name) && !hasStartedSince(name, last.atMs)
+          ? [`${last.problem} (${last.by})`]
+          : [];
       }),
     close() {
       watches.close();

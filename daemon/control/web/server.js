@@ -208,6 +208,7 @@ const SHARED = [
   'lib/render/why/fold.js',
   'lib/shared/death-text.js',
   'lib/shared/metrics.js',
+  'lib/shared/shell-quote.js',
   'lib/shared/units.js',
 ];
 

@@ -158,12 +158,14 @@ export function overrideArgs(read, args) {
  * @param {Record<string, any>} options
  */
 export function warnAboutFileOptions({ talk, cwd }, how, { env, only }) {
-  const use = `Use the file: nclust ${how} ${shellQuote(basename(findConfig(cwd) ?? 'ecosystem.config.js'))}`;
-  const why = 'has no effect here: it selects';
-  if (env !== undefined)
-    talk(`--env is "${env}" and ${why} an environment of a config file. ${use} --env ${shellQuote(env)}`);
-  if (only !== undefined)
-    talk(`--only is "${only}" and ${why} apps of a config file. ${use} --only ${shellQuote(only)}`);
+  const file = findConfig(cwd);
+  const use = file === null ? '' : ` Use the file: nclust ${how} ${shellQuote(basename(file))}`;
+  const options = [
+    ...(env === undefined ? [] : [`--env ${shellQuote(env)}`]),
+    ...(only === undefined ? [] : [`--only ${shellQuote(only)}`]),
+  ].join(' ');
+  if (options === '') return;
+  talk(`${options}: no effect here, because it is for a config file.${use === '' ? '' : `${use} ${options}`}`);
 }
 
 /** @param {string | null} file */

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
 import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
@@ -41,7 +43,7 @@ export async function restart(context, words, options, args = []) {
     { targets, wait: options.wait, ...changes, token: newToken() },
     `Restarting ${words.join(', ')}`,
   ).catch((error) => {
-    throw options.watch ? explainWatchedPath(error, words) : error;
+    throw options.watch ? explainWatchedPath(context, error, words) : error;
   });
   return reportChange(context, client, slots, { done: options.wait ? 'Restarted' : 'Restarting', json: options.json });
 }
@@ -73,15 +75,20 @@ export async function reload(context, words, options, args = []) {
 
 /**
  * Of "nclust restart api --watch src", "src" is a target.
+ * @param {Context} context
  * @param {unknown} error
  * @param {string[]} words
  */
-function explainWatchedPath(error, words) {
+function explainWatchedPath({ cwd }, error, words) {
   if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_APP_NOT_FOUND') return error;
-  if (words.length < 2 || /** @type {any} */ (error.data)?.target === words[0]) return error;
-  const [path, ...apps] = [...words].reverse().map(shellQuote);
+  const target = /** @type {any} */ (error.data)?.target;
+  const path = words.find((word) => [word, resolve(cwd, word)].includes(target) && existsSync(resolve(cwd, word)));
+  const apps = words.filter((word) => word !== path);
+  if (path === undefined || apps.length === 0) return error;
   return new NclustError(error.code, error.message, {
-    hint: `restart --watch takes no path; reload does: nclust reload ${apps.reverse().join(' ')} --watch ${path}`,
+    hint:
+      `restart --watch takes no path; reload does: nclust reload ${apps.map(shellQuote).join(' ')} ` +
+      `--watch ${shellQuote(path)}`,
     data: error.data,
     cause: error,
   });

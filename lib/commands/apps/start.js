@@ -56,7 +56,7 @@ export async function start(context, targets, options, args) {
     args,
     isForced: options.force === true,
   });
-  assertNoInterpreter(all, fresh, context, options);
+  assertNoInterpreter(all, fresh, context);
   if (fresh.length > 1 && read.name !== undefined) {
     throw new NclustError(
       'ERR_NCLUST_USAGE',
@@ -181,18 +181,16 @@ function assertNamesFree(specs, known) {
  * @param {string[]} targets
  * @param {string[]} fresh  Targets of new apps.
  * @param {Context} context
- * @param {Record<string, any>} options
  */
-function assertNoInterpreter(targets, fresh, { cwd }, { instances }) {
+function assertNoInterpreter(targets, fresh, { cwd }) {
   const isBare = (/** @type {string} */ word) =>
     INTERPRETERS.has(word) && fresh.includes(word) && !isFile(resolve(cwd, word));
   const at = targets.findIndex((word, i) => isBare(word) && isFile(resolve(cwd, targets[i + 1] ?? '')));
   if (at === -1) return;
   const [word, script] = targets.slice(at);
-  const count = instances === undefined ? '' : ` -i ${shellQuote(instances)}`;
   const chosen = word === 'node' ? '' : ` --interpreter ${word}`;
   throw new NclustError('ERR_NCLUST_USAGE', `nclust runs scripts with ${word} itself.`, {
-    hint: `nclust start ${shellQuote(script)}${chosen}${count}`,
+    hint: `Leave out the word "${word}": nclust start ${shellQuote(script)}${chosen} ...`,
   });
 }
 

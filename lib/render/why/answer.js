@@ -1,4 +1,4 @@
-import { adviseOnListenFailure } from '../../shared/death-text.js';
+import { adviseOnPort } from '../../shared/death-text.js';
 import { formatDuration } from '../../shared/units.js';
 import { count, describeEnd, findDeletion, isAsked, isFinish, quoteLastLine } from '../event-text.js';
 import { formatAgo, clockTime, formatCoarse } from '../time.js';
@@ -300,7 +300,7 @@ function nextStep(name, { status, crashes, blocked, nowMs }) {
   const hasJustCrashed =
     (status === 'online' || status === 'launching') && last !== undefined && nowMs - last.at <= APART_MS;
   if (status === 'errored' || status === 'waiting restart' || hasJustCrashed)
-    return last?.listenFailure ? adviseOnListenFailure(last.listenFailure) : `nclust logs ${name} --err`;
+    return last?.listenFailure ? adviseOnPort(last.listenFailure, name) : `nclust logs ${name} --err`;
   if (status === 'launching') return `nclust logs ${name}`;
   return status === 'stopped' ? `nclust start ${name}` : null;
 }

@@ -281,7 +281,8 @@ describe('validate', () => {
     const result = await home.nclust('validate', 'apps.config.js');
     expect(result).toMatchObject({
       exitStatus: 0,
-      stderr: 'deploy.production.post-deploy calls pm2, but nclust manages the apps. Replace pm2 by nclust.\n',
+      stderr:
+        'deploy.production.post-deploy seems to call pm2, but nclust manages the apps. Write nclust in its place.\n',
       stdout:
         `${join(home.work, 'apps.config.js')}: 1 app, no errors, 1 warning\n  API: ` +
         `${join(home.work, 'server.js')} (cluster, instances: 1)\n  deploy: production\n`,

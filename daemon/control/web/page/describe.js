@@ -172,7 +172,7 @@ function triggers({ spec, status, triggers: known }, nowMs) {
  * @param {{ status: SlotStatus['status'], nowMs: number }} o
  */
 function cronText(pattern, nextRunMs, { status, nowMs }) {
-  if (nextRunMs === null) return `${pattern}, ${status === 'stopped' ? 'not while it is stopped' : 'no next run'}`;
+  if (nextRunMs === null) return `${pattern}, ${status === 'stopped' ? 'not while it is stopped' : 'never again'}`;
   return `${pattern}, next at ${clockTime(nextRunMs, nowMs)}`;
 }
 

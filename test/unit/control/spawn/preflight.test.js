@@ -123,9 +123,10 @@ test('a reload is checked with its changes, once, before anything is changed', a
 });
 
 test.each([
-  ['none.js', /^Restart of "api" was refused: its script ".*none\.js" is missing/],
-  ['bad.js', /^Restart of "api" was refused: ".*bad\.js" does not parse: SyntaxError/],
-])('a restart stops no instance that could not start again: %s', async (script, why) => {
+  ['restart', 'none.js', /^Restart of "api" was refused: its script ".*none\.js" is missing/],
+  ['restart', 'bad.js', /^Restart of "api" was refused: ".*bad\.js" does not parse: SyntaxError/],
+  ['start', 'bad.js', /^Restart of "api" was refused: ".*bad\.js" does not parse: SyntaxError/],
+])('%s stops no running instance that could not start again: %s', async (method, script, why) => {
   const rig = createRig();
   await rig.boot();
   void rig.start({ instances: 2 });
@@ -136,10 +137,10 @@ test.each([
       specs.map((one) => ({ ...one, ...spec(script) })),
       method,
     );
-  await expect(rig.call('restart', { targets: ['api'] })).rejects.toMatchObject({
+  await expect(rig.call(method, { targets: ['api'] })).rejects.toMatchObject({
     code: 'ERR_NCLUST_PREFLIGHT',
     message: expect.stringMatching(why),
-    hint: expect.stringContaining('nclust restart api'),
+    hint: 'Fix it, then run the command again.',
   });
   expect(rig.keeper.requests).toHaveLength(before);
   expect(await rig.list()).toMatchObject([

@@ -83,6 +83,23 @@ describe('watch', () => {
     expect((await rig.call('list', {})).notices).toEqual([]);
   });
 
+  test('reports a reload that stopped halfway, until a restart or a stop', async () => {
+    await running({ watch: ['.'], instances: 4 });
+    rig.keeper.behave = ({ label }) => (label.slot > 1 ? { exitsAfterMs: 50, code: 1 } : { listensAfterMs: 10 });
+    change();
+    await rig.turn(20 * SECOND);
+    expect((await generations()).sort()).toEqual([1, 1, 2, 2]);
+    const notices = async () => (await rig.call('list', {})).notices;
+    expect(await notices()).toEqual([expect.stringMatching(/^Reload of "api" stopped: .* \(watch: /)]);
+    void rig.call('stop', { targets: ['api'] });
+    await rig.turn(5 * SECOND);
+    expect(await notices()).toEqual([]);
+    rig.keeper.behave = () => ({ listensAfterMs: 10 });
+    void rig.call('start', { targets: ['api'] });
+    await rig.turn(5 * SECOND);
+    expect([await notices(), (await rig.list()).map(({ status }) => status)]).toEqual([[], Array(4).fill('online')]);
+  });
+
   test('reports paths that it cannot watch for their app, and other apps are not affected', async () => {
     await running({ watch: ['.'] });
     const open = rig.senses.openWatcher;

@@ -230,7 +230,7 @@ test('validate warns of a deploy hook that calls pm2', async () => {
   expect(await nclust(['validate', 'deploys.json'])).toMatchObject({
     exitStatus: 0,
     stdout: expect.stringContaining('1 warning'),
-    stderr: expect.stringContaining('deploy.production.post-deploy calls pm2'),
+    stderr: expect.stringContaining('deploy.production.post-deploy seems to call pm2'),
   });
 });
 
@@ -269,7 +269,8 @@ test('import --dry-run --json prints the apps, with the names but not the values
 
 test.each([
   [{ main: 'app.js' }, './app.js'],
-  [{ main: './app.js', scripts: { start: 'node worker.js' } }, './app.js'],
+  [{ main: './app.js', scripts: { start: 'node worker.js' } }, './worker.js'],
+  [{ main: '../app.js' }, '../app.js'],
   [{ main: 'dist/missing.js', scripts: { start: 'node ./worker.js' } }, './worker.js'],
   [{ main: 'missing.js', scripts: { start: 'next start' } }, './index.js'],
   [{ main: ['app.js'] }, './index.js'],
@@ -357,8 +358,16 @@ describe('start', () => {
   });
 
   test.each([
-    [['node', 'app.js', '-i', '2'], 'nclust runs scripts with node itself.', 'nclust start app.js -i 2'],
-    [['python3', 'app.js'], 'nclust runs scripts with python3 itself.', 'nclust start app.js --interpreter python3'],
+    [
+      ['node', 'app.js', '-i', '2'],
+      'nclust runs scripts with node itself.',
+      'Leave out the word "node": nclust start app.js ...',
+    ],
+    [
+      ['python3', 'app.js'],
+      'nclust runs scripts with python3 itself.',
+      'Leave out the word "python3": nclust start app.js --interpreter python3 ...',
+    ],
   ])('%j is refused, because it would start two apps', async (words, sentence, hint) => {
     const server = await manager();
     expect(await nclust(['start', ...words], { home: server.home })).toMatchObject({
@@ -418,26 +427,35 @@ test('restart --watch with a path names reload, which takes the path', async () 
       throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'It is not in the list.', { hint: 'nclust list', data });
     },
   });
-  expect((await nclust(['restart', 'api', '--watch', 'src'], { home })).stderr).toContain(
-    'next: restart --watch takes no path; reload does: nclust reload api --watch src\n',
+  expect((await nclust(['restart', 'api', '--watch', 'worker.js'], { home })).stderr).toContain(
+    'next: restart --watch takes no path; reload does: nclust reload api --watch worker.js\n',
   );
   for (const words of [
-    ['api', 'src'],
-    ['apy', '--watch', 'src'],
+    ['api', 'worker.js'],
+    ['api', 'wrok', '--watch'],
+    ['apy', '--watch'],
   ])
     expect((await nclust(['restart', ...words], { home })).stderr).toContain('next: nclust list\n');
 });
 
 test.each([
-  [['reload', 'api', '--env', 'production'], 'nclust reload ecosystem.config.js --env production'],
-  [['start', 'api', '--only', 'api,web'], 'nclust start ecosystem.config.js --only api,web'],
-])('%j without a file names the command that has an effect', async (argv, command) => {
-  const { home } = await manager();
-  expect(await nclust(argv, { home })).toMatchObject({
-    exitStatus: 0,
-    stderr: expect.stringContaining(`of a config file. Use the file: ${command}\n`),
-  });
-});
+  [['reload', 'api', '--env', 'production'], '--env production', 'reload'],
+  [['start', 'api', '--only', 'api,web'], '--only api,web', 'start'],
+  [['restart', 'api', '--only', 'api', '--env', 'test'], '--env test --only api', 'restart'],
+])(
+  '%j without a file reports that %s has no effect, and names the command with the file',
+  async (argv, options, how) => {
+    const { home } = await manager();
+    const folder = mkdtempSync(join(cwd, 'file-'));
+    const why = `${options}: no effect here, because it is for a config file.`;
+    expect((await nclust(argv, { home, folder })).stderr).toContain(`${why}\n`);
+    writeFileSync(join(folder, 'nclust.config.json'), '{}');
+    expect(await nclust(argv, { home, folder })).toMatchObject({
+      exitStatus: 0,
+      stderr: expect.stringContaining(`${why} Use the file: nclust ${how} nclust.config.json ${options}\n`),
+    });
+  },
+);
 
 describe('commands that change something', () => {
   const token = expect.any(String);

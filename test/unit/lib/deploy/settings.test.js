@@ -118,10 +118,13 @@ test.each([
   'npm run build && pm2 reload all',
   'NODE_ENV=production /usr/local/bin/pm2 save',
   'cd app; sudo pm2 restart api',
-  'npx pm2 ls',
+  'npx -y pm2 ls',
+  'sudo -u deploy pm2 reload api',
+  'if ! pm2 ping; then true; fi',
+  "bash -lc 'pm2 reload api'",
 ])('readDeployment warns of a hook that calls pm2: %s', (hook) => {
   expect(read({ 'post-deploy': hook }).warnings).toEqual([
-    'deploy.production.post-deploy calls pm2, but nclust manages the apps. Replace pm2 by nclust.',
+    'deploy.production.post-deploy seems to call pm2, but nclust manages the apps. Write nclust in its place.',
   ]);
 });
 

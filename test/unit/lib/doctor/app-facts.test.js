@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findCrashing, findOverLimit } from '../../../../lib/doctor/app-facts.js';
+import { findCrashing, findOverLimit, findUnserved } from '../../../../lib/doctor/app-facts.js';
 import { slotStatus } from '../slots.js';
 
 const NOW = 100 * 60_000;
@@ -47,4 +47,23 @@ test('findOverLimit counts what the memory limit replaced in the last ten minute
     { name: 'api', times: 3, firstMs: NOW - 500_000, lastMs: NOW - 100_000, last: '110 MB above 100 MB' },
   ]);
   expect(findOverLimit([slot()], limits.slice(2), NOW)).toEqual([]);
+});
+
+test.each([
+  ['a stopped app', [slot({ status: 'stopped' })], []],
+  ['an app that was added again', [slot()], [event(50, 'deleted'), event(40, 'added')]],
+  ['an app that a command replaced', [slot()], [event(50, 'rollout:began', { by: 'reload' })]],
+])('findOverLimit leaves out %s', (_what, slots, later) => {
+  const limits = [500, 300, 100].map((ago) => event(ago, 'limit:memory', { by: 'memory: 110 MB above 100 MB' }));
+  expect(findOverLimit(slots, [...limits, ...later], NOW)).toEqual([]);
+});
+
+test.each([
+  ['an app that should listen by now', { startedAtMs: NOW - 60_000 }, [], 1],
+  ['an app that has just started', { startedAtMs: NOW - 5_000 }, [], 0],
+  ['an app that starts', { startedAtMs: NOW - 60_000, status: 'launching' }, [], 0],
+  ['a socket in use', { startedAtMs: NOW - 60_000 }, [{ id: 0, slot: 0, pid: 7 }], 0],
+])('findUnserved finds the socket of %s: %s', (_what, fields, users, count) => {
+  const sockets = [{ app: 'api', address: '::', port: 3_000, users }];
+  expect(findUnserved(sockets, [slot(fields)], NOW)).toHaveLength(count);
 });

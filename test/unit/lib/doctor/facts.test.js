@@ -79,10 +79,10 @@ test('isAtBoot finds a unit of any name for this home, and ignores one for anoth
   expect(await gather()).toMatchObject({ isAtBoot: true });
 });
 
-test('savedApps counts the apps of the saved list', async () => {
-  expect(await gather()).toMatchObject({ savedApps: 0 });
+test('keptApps counts the apps of the saved list', async () => {
+  expect(await gather()).toMatchObject({ keptApps: 0 });
   place('home/me/.nclust/state.json', '{"v":1,"apps":[{},{}]}');
-  expect(await gather()).toMatchObject({ savedApps: 2 });
+  expect(await gather()).toMatchObject({ keptApps: 2 });
 });
 
 test('blocked lists the workers whose agent has not reported for three seconds', async () => {

@@ -30,11 +30,12 @@ const healthy = {
   openFiles: 65_536,
   sysctls: { 'net.core.somaxconn': 4096, 'fs.inotify.max_user_watches': 524_288 },
   manager: { version: '1.2.0', keeperVersion: '1.2.0' },
-  savedApps: 1,
+  keptApps: 1,
   slots: [slot()],
   blocked: [],
   crashing: [],
   overLimit: [],
+  unserved: [],
   sockets: [],
   notices: [],
   isAtBoot: true,
@@ -57,7 +58,7 @@ test('findings are empty if no facts are known', () => {
       openFiles: null,
       sysctls: {},
       manager: null,
-      savedApps: 0,
+      keptApps: 0,
       slots: [],
       isAtBoot: null,
     }),
@@ -67,7 +68,7 @@ test('findings are empty if no facts are known', () => {
 test.each([
   [
     'apps that no manager runs',
-    { manager: null, savedApps: 4, slots: [] },
+    { manager: null, keptApps: 4, slots: [] },
     'bad',
     /^No nclust runs here, but 4 apps are kept in its list\.$/,
     /^nclust resurrect$/,
@@ -193,10 +194,10 @@ test.each([
   ],
   [
     'a socket that its app no longer listens on',
-    { sockets: [{ app: 'api', address: '::', port: 24_715, users: [] }], slots: [slot(), slot()] },
+    { unserved: [{ app: 'api', address: '::', port: 24_715, users: [] }] },
     'warn',
     /^"api" is online, but does not listen on \[::\]:24715, which nclust still holds: clients wait\.$/,
-    /^nclust logs api; or free the address: nclust stop api && nclust start api$/,
+    /^nclust logs api$/,
   ],
   ['a large heap', { slots: [slot({ memoryBytes: 3 * GB })] }, 'note', /more than 2 GB/, /max-old-space-size/],
   [
@@ -209,7 +210,7 @@ test.each([
     },
     'warn',
     /^5 lines/,
-    /^Free the disk, or: nclust flush; then keep the log files small: nclust set logs\.max_total 500M$/,
+    /^Free space, or empty log files: nclust flush <app>\. Then set a smaller limit: nclust set logs\.max_size 1M$/,
   ],
   ['a notice of the manager', { notices: ['The state was lost.'] }, 'warn', /The state was lost/, /nclust\.log/],
 ])('findings report %s', (_, facts, level, what, remedy) => {

@@ -145,6 +145,15 @@ test('an app that PM2 no longer restarts is imported as stopped, with a warning'
   expect(warnings.join()).toMatch(/PM2 no longer restarts "api".*nclust start api/);
 });
 
+test('a cron job that PM2 shows as stopped is imported with a warning that it runs again', () => {
+  const fields = { status: 'stopped', autorestart: false, cron_restart: '0 3 * * *' };
+  expect(taken([record(fields)]).warnings).toEqual([
+    '"api" is a cron job, and runs at its next time. To prevent that: nclust stop api',
+  ]);
+  expect(taken([record({ ...fields, autorestart: true })]).warnings).toEqual([]);
+  expect(taken([record({ ...fields, status: 'online' })]).warnings).toEqual([]);
+});
+
 test('modules of PM2 are left out, with a warning', () => {
   const { apps, warnings } = taken([record({ name: 'pm2-logrotate', pmx_module: true })]);
   expect(apps).toEqual([]);

@@ -48,7 +48,10 @@ test.each([
 
 test.each([
   [{ app: null }, 'Give it another port, or end the program that holds this one'],
-  [{ app: null, holder: { pid: 7, command: 'node', isPm2: true } }, 'PM2 runs it: pm2 kill'],
+  [
+    { app: null, holder: { pid: 7, command: 'node', isPm2: true } },
+    'An app of PM2 holds it. Find it with: pm2 list; then: pm2 stop <app>',
+  ],
 ])('the advice on a listen() that failed (%o) is: %s', (failure, words) => {
   expect(adviseOnListenFailure({ ...TAKEN, ...failure })).toBe(words);
 });
