@@ -8,12 +8,12 @@ import {
   findSlotIds,
   listSpecs,
   addAffectedSlots,
+  filterServing,
 } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
 import { beginReload } from '../requests/reload.js';
 import { changeSpecs, remove, renew, resize, markManualScale, startSpecs, stop } from '../state/changes.js';
 import { findApp, merge } from '../state/desired.js';
-import { isServing } from '../state/registry.js';
 import { renameApp } from '../state/rename.js';
 import { select } from '../state/selectors.js';
 import { deletedStatus } from '../status/slot-status.js';
@@ -237,8 +237,6 @@ function scaleApp({ parts }, desired, name, instances) {
 }
 
 /**
- * Checks nothing until control has connected to a keeper, because control cannot know before that
- * which apps serve.
  * @param {ApiContext} context
  * @param {string} token  A repeated request is not checked again.
  * @param {(desired: Desired) => AppSpec[]} choose
@@ -247,10 +245,5 @@ function scaleApp({ parts }, desired, name, instances) {
  */
 async function checkServing({ control, parts }, token, choose) {
   if (control.hasSeen(token)) return;
-  const { registry } = control;
-  const serving = choose(registry.desired).filter(({ name }) => {
-    const app = findApp(registry.desired, name);
-    return app !== null && isServing(registry, app);
-  });
-  await parts.preflight(serving, 'restart');
+  await parts.preflight(filterServing(control.registry, choose(control.registry.desired)), 'restart');
 }

@@ -6,6 +6,7 @@ import { applySteps } from '../apply/steps.js';
 import {
   affectedSlots,
   assertCapacity,
+  filterServing,
   mayServe,
   readSpawnInputs,
   rolloutFacts,
@@ -13,7 +14,6 @@ import {
 } from '../requests/change.js';
 import { keepsScale } from '../state/changes.js';
 import { findApp, replaceApp } from '../state/desired.js';
-import { isServing } from '../state/registry.js';
 import { CHANGE_PARAMS, flag, list, optional, readParams, readSome, text, withDefault } from './params.js';
 import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
@@ -55,11 +55,12 @@ export const restartFromFileMethods = {
     const specs = acceptFile(given.specs, context.paths);
     const fresh = await readSpawnInputs(context, token, () => specs);
     const filled = specs.map(fresh.fill);
-    const replaced = filled.filter(({ name }) => {
-      const app = findApp(control.registry.desired, name);
-      return app !== null && (how === 'reload' || isServing(control.registry, app));
-    });
-    if (!control.hasSeen(token)) await parts.preflight(replaced, how === 'reload' ? 'reload' : 'restart');
+    const { registry } = control;
+    const isListed = (/** @type {AppSpec} */ { name }) => findApp(registry.desired, name) !== null;
+    if (!control.hasSeen(token))
+      await (how === 'reload'
+        ? parts.preflight(filled.filter(isListed), 'reload')
+        : parts.preflight(filterServing(registry, filled), 'restart'));
     const receipt = control.mutate(how === 'reload' ? 'apply' : how, token, (desired) =>
       fresh.keep(restartApps(context, desired, filled, { how, file: given.file ?? null, isCounted })),
     );

@@ -62,6 +62,20 @@ export function mayServe({ registry, keeper }, app) {
 }
 
 /**
+ * Returns an empty list until control has connected to a keeper, because control cannot know
+ * before that which apps serve.
+ * @param {Registry} registry
+ * @param {AppSpec[]} specs
+ * @returns {AppSpec[]}  Those whose app serves.
+ */
+export function filterServing(registry, specs) {
+  return specs.filter(({ name }) => {
+    const app = findApp(registry.desired, name);
+    return app !== null && isServing(registry, app);
+  });
+}
+
+/**
  * @param {Registry} registry
  * @returns {RolloutFacts}
  */

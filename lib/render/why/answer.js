@@ -226,9 +226,8 @@ const BEGINNINGS = ['added', 'stop', 'rollout:began', 'manager:ending'];
 /**
  * Returns the crashes after the last event of BEGINNINGS, oldest first. Leaves out crashes that a
  * gap of more than APART_MS or a "gave-up" event separates from later crashes, and the exit of a
- * program that finished its work. Skips a rollout that
- * was halted or rolled back: its crashes do not count, and its beginning does not separate other
- * crashes.
+ * program that finished its work. Skips a rollout that was halted or rolled back: its crashes do
+ * not count, and its beginning does not separate other crashes.
  * @param {LoggedEvent[]} events
  */
 export function listCrashes(events) {

@@ -28,8 +28,7 @@ export function foldEvents(events) {
 /**
  * Leaves out events that another line shows: a start or a back-off whose outcome is known, an
  * instance that got ready as a step of a rollout, the exit of a program that finished its work, and
- * an exit that a user or a rollout requested,
- * unless the instance needed SIGKILL.
+ * an exit that a user or a rollout requested, unless the instance needed SIGKILL.
  * @param {LoggedEvent[]} events
  */
 function withoutConsequences(events) {
