@@ -11,7 +11,7 @@ const WISHES = { name: 'api', user: null, limits: {}, overflow: 'block' };
 const slow = vi.hoisted(() => ({ isSlow: false, writes: [] }));
 vi.mock('../../../../../daemon/control/logs/write/disk.js', async (load) => {
   const { createDisk } = await load();
-  const { writeNow } = createDisk();
+  const { writeNow } = createDisk(() => 0);
   const writeLater = (fd, bytes) => new Promise((resolve) => slow.writes.push(() => resolve(writeNow(fd, bytes))));
   return { createDisk: () => ({ isSlow: () => slow.isSlow, writeNow, writeLater }) };
 });

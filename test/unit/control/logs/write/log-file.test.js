@@ -36,7 +36,7 @@ beforeEach(() => {
   limits = { maxSizeBytes: 1_000_000, interval: 'never' };
   rotated = [];
   isDropping = false;
-  disk = createDisk();
+  disk = createDisk(() => 0);
   file = create();
 });
 afterEach(() => {
@@ -82,10 +82,10 @@ function slowDisk() {
   const writes = [];
   disk = {
     isSlow: () => true,
-    writeNow: createDisk().writeNow,
+    writeNow: createDisk(() => 0).writeNow,
     writeLater: (fd, bytes) =>
       new Promise((resolve, reject) =>
-        writes.push({ fd, bytes, end: () => resolve(createDisk().writeNow(fd, bytes)), fail: reject }),
+        writes.push({ fd, bytes, end: () => resolve(createDisk(() => 0).writeNow(fd, bytes)), fail: reject }),
       ),
   };
   file = create();
@@ -245,7 +245,7 @@ test('output that cannot be written is lost, counted and reported; later output 
 });
 
 test('the log ends the line that a full disk has cut, and puts nothing first into an emptied file', async () => {
-  const real = createDisk();
+  const real = createDisk(() => 0);
   let roomBytes = 6;
   disk = {
     ...real,
@@ -341,7 +341,7 @@ describe('while the disk is slow', () => {
     const writes = slowDisk();
     append('one\ntwo\n');
     append('three\n');
-    createDisk().writeNow(writes[0].fd, Buffer.from('one\n'));
+    createDisk(() => 0).writeNow(writes[0].fd, Buffer.from('one\n'));
     file.finish();
     expect(active()).toBe('one\ntwo\nthree\n');
   });
