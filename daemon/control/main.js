@@ -121,7 +121,7 @@ async function boot() {
   const closeAll = () =>
     Promise.all([context.exports, context.web, api, shippers, foreground].map((part) => part.close()));
   // Users of PM2 send SIGUSR2 after they have rotated log files.
-  process.on('SIGUSR2', () => reopenLogs(parts));
+  process.on('SIGUSR2', () => reopenLogs(context));
   // Comes before listen(). If our keeper has died and another keeper holds the home, this process
   // exits here (see onHeld), because the socket belongs to the other control.
   await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));

@@ -1,11 +1,12 @@
 import { readUser } from '../../../lib/shared/host/as-user.js';
+import { followLinks } from '../../../lib/shared/host/follow-links.js';
 import { listSegmentsByPath, readSize } from '../logs/archive/segments.js';
+import { findLogPlace } from '../logs/place.js';
 import { selectIds } from '../requests/change.js';
 import { logFiles } from '../spawn/params.js';
 import { optional, readParams, texts } from './params.js';
 import { allSlotIds } from './status.js';
 
-/** @import { Parts } from '../keeper-link/tell.js' */
 /** @import { OwnedFile } from '../logs/archive/segments.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
@@ -17,7 +18,7 @@ export const tendLogFiles = {
     const ids = targets ? selectIds(context.control.registry.desired, targets) : allSlotIds(context);
     const owned = [
       ...filesOf(context, new Set(ids)),
-      ...(targets ? [] : [{ path: context.paths.daemonLog, user: null }]),
+      ...(targets ? [] : [{ path: followLinks(null, context.paths.daemonLog), user: null }]),
     ];
     const files = weighed(owned);
     await context.parts.logs.flush(files);
@@ -26,13 +27,16 @@ export const tendLogFiles = {
 
   /** @type {MethodBody} */
   reloadLogs(context) {
-    reopenLogs(context.parts);
+    reopenLogs(context);
     return {};
   },
 };
 
-/** @param {Pick<Parts, 'logs' | 'ownLog' | 'managerLog'>} parts */
-export function reopenLogs({ logs, ownLog, managerLog }) {
+/** @param {Pick<ApiContext, 'control' | 'parts'>} context */
+export function reopenLogs({ control: { registry }, parts: { logs, logsFolder, ownLog, managerLog } }) {
+  // A link may lead to another file now.
+  for (const instance of registry.instances.values())
+    if (instance.pid > 0) logs.attach(findLogPlace(registry, instance, logsFolder));
   logs.reopen();
   try {
     ownLog.reopen();

@@ -1,5 +1,7 @@
 import { renameSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
+import { explainCode } from '../../../lib/shared/host/as-user.js';
+import { findReplaceable } from '../../../lib/shared/host/replace-file.js';
 import { checkSpec, laterFields } from '../../../lib/shared/spec/spec.js';
 import { checkCompression } from '../logs/archive/compression.js';
 import { assertCapacity, addAffectedSlots } from '../requests/change.js';
@@ -65,7 +67,7 @@ function keepList(context, apps) {
     writeDump(context, apps);
   } catch (error) {
     if (!isDiskFull(/** @type {Error} */ (error).cause)) throw error;
-    renameSync(context.paths.state, context.paths.dump);
+    renameSync(findReplaceable(context.paths.state), findReplaceable(context.paths.dump));
   }
 }
 
@@ -77,10 +79,9 @@ function writeDump({ paths }, apps) {
   try {
     writeInNeed(paths.reserve, paths.dump, () => writeSealed(paths.dump, { v: 1, apps }, `${paths.dump}.bak`));
   } catch (error) {
-    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
     throw new NclustError(
       'ERR_NCLUST_STATE_WRITE',
-      `The list could not be saved to "${paths.dump}" (${code ?? message}).`,
+      `The list could not be saved to "${paths.dump}" (${explainCode(error)}).`,
       {
         hint:
           'Make room on the disk ("nclust flush" empties the log files) or fix the permissions of the ' +

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { segmentPath } from '../../../lib/shared/event-log.js';
 
 const NEWLINE = 0x0a;
@@ -8,7 +8,7 @@ const EVENT_LIMITS = { segmentBytes: 2 * 1024 * 1024, segments: 5 };
 
 /**
  * Before the file would grow beyond the size of a segment, it is rotated to events.log.1,
- * events.log.2 and so on. Rotation removes the oldest segment.
+ * events.log.2 and so on. Rotation removes the oldest segment. A link or a device is not rotated.
  * @typedef {object} EventFile
  * @property {(line: string) => void} append  Throws system errors. Readers skip torn lines.
  * @property {() => void} close
@@ -48,6 +48,7 @@ export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
   }
 
   function rotate() {
+    if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return open();
     rmSync(segmentPath(path, segments - 1), { force: true });
     for (let number = segments - 2; number >= 0; number--)
       renameIfThere(segmentPath(path, number), segmentPath(path, number + 1));

@@ -1,4 +1,6 @@
-import { closeSync, fstatSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { renameAsUser } from '../../../lib/shared/host/as-user.js';
+import { followLinks } from '../../../lib/shared/host/follow-links.js';
 import { segmentName } from './archive/segments.js';
 
 /** @import { LogLimits } from '../settings.js' */
@@ -75,8 +77,9 @@ export function openOwnLog(path, { nowMs, onRotated, maxSizeBytes = OWN_LOG_LIMI
       if (!isOpen()) reopen();
       writeSync(fd, line);
       if (fstatSync(fd).size < maxSizeBytes) return;
-      const segment = segmentName(path, nowMs());
-      renameSync(path, segment);
+      const file = followLinks(null, path);
+      const segment = segmentName(file, nowMs());
+      renameAsUser(null, file, segment);
       reopen();
       onRotated(segment);
     },

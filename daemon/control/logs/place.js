@@ -1,10 +1,14 @@
+import { isAbsolute } from 'node:path';
 import { readUser } from '../../../lib/shared/host/as-user.js';
+import { followLinks, isOwnOutput } from '../../../lib/shared/host/follow-links.js';
+import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { logFiles } from '../spawn/params.js';
 import { getSpec } from '../state/desired.js';
 import { findSlot } from '../state/registry.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { GivenLimits } from '../settings.js' */
+/** @import { DesiredApp } from '../state/desired.js' */
 /** @import { Instance, Registry } from '../state/registry.js' */
 /** @import { LogPlace } from './app-logs.js' */
 
@@ -73,4 +77,34 @@ function limitsOf({ logMaxSizeBytes, logInterval, logMaxFiles, logMaxAgeMs, logM
     maxTotalBytes: logMaxTotalBytes,
     compress: logCompress,
   };
+}
+
+/** Options that end the notice below. */
+const BACK = /** @type {const} */ ({ outFile: '-o default', errorFile: '-e default', logFile: '-l none' });
+
+/**
+ * A daemon has no output of its own. The lines go to the default log file instead.
+ * @param {DesiredApp[]} apps
+ * @param {string} logsFolder
+ * @returns {string[]}
+ */
+export function listOutputNotices(apps, logsFolder) {
+  return apps.flatMap(({ spec, slots }) => {
+    const keys = /** @type {(keyof typeof BACK)[]} */ (Object.keys(BACK)).filter((key) => {
+      const path = spec[key];
+      return isAbsolute(path) && isOwnOutput(followLinks(readUser(spec), path));
+    });
+    if (keys.length === 0 || slots.length === 0 || spec.disableLogs) return [];
+    const files = logFiles(spec, slots[0].id, logsFolder);
+    return [
+      `"${spec.name}" logs to ${quoteAll(keys.map((key) => files[key]))}, because only "nclust run" has an output ` +
+        `for ${quoteAll(keys.map((key) => spec[key]))}. To end this notice: nclust reload ${shellQuote(spec.name)} ` +
+        `${keys.map((key) => BACK[key]).join(' ')}`,
+    ];
+  });
+}
+
+/** @param {string[]} words */
+function quoteAll(words) {
+  return [...new Set(words)].map((word) => `"${word}"`).join(', ');
 }

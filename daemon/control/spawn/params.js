@@ -1,6 +1,7 @@
 // Knows: what a new process needs: environment, secrets, files, capacity, and checks beforehand.
 // Must not: start a process, or change the desired state.
 import { readUser } from '../../../lib/shared/host/as-user.js';
+import { followLinks, isOwnOutput } from '../../../lib/shared/host/follow-links.js';
 import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
 import { logFile } from '../../../lib/shared/paths.js';
 import { extname } from 'node:path';
@@ -109,7 +110,8 @@ function standInFiles({ outFile, errorFile, logFile: both = '' }) {
 }
 
 /**
- * An empty string means that the file is not written.
+ * Follows links, so that a target is rotated in its own folder. An empty string means that the file
+ * is not written.
  * @param {AppSpec} spec
  * @param {number} id
  * @param {string} logs
@@ -118,25 +120,29 @@ export function logFiles(spec, id, logs) {
   if (spec.disableLogs) return { outFile: '', errorFile: '', logFile: '' };
   const isMerged = spec.mergeLogs ?? (spec.mode === 'fork' && !spec.instancesGiven);
   const suffix = isMerged ? null : id;
+  const user = readUser(spec);
+  /**
+   * @param {string} given
+   * @param {'out' | 'err' | null} stream
+   */
+  const fileFor = (given, stream) => {
+    if (given === 'NULL' || given === '/dev/null') return '';
+    const path = given === '' || isOwnOutput(given) ? given : followLinks(user, withSuffix(given, suffix));
+    return path === '' || isOwnOutput(path) ? logFile(logs, spec.name, stream, suffix) : path;
+  };
   return {
-    outFile: fileFor(spec.outFile, suffix, () => logFile(logs, spec.name, 'out', suffix)),
-    errorFile: fileFor(spec.errorFile, suffix, () => logFile(logs, spec.name, 'err', suffix)),
-    logFile:
-      spec.logFile === ''
-        ? ''
-        : fileFor(spec.logFile === 'default' ? '' : spec.logFile, suffix, () => logFile(logs, spec.name, null, suffix)),
+    outFile: fileFor(spec.outFile, 'out'),
+    errorFile: fileFor(spec.errorFile, 'err'),
+    logFile: spec.logFile === '' ? '' : fileFor(spec.logFile === 'default' ? '' : spec.logFile, null),
   };
 }
 
 /**
- * @param {string} given
+ * @param {string} path
  * @param {number | null} suffix
- * @param {() => string} byDefault
  */
-function fileFor(given, suffix, byDefault) {
-  if (given === '') return byDefault();
-  if (given === 'NULL' || given === '/dev/null') return '';
-  if (suffix === null || given.startsWith('/dev/')) return given;
-  const extension = extname(given);
-  return `${given.slice(0, given.length - extension.length)}-${suffix}${extension}`;
+function withSuffix(path, suffix) {
+  if (suffix === null || path.startsWith('/dev/')) return path;
+  const extension = extname(path);
+  return `${path.slice(0, path.length - extension.length)}-${suffix}${extension}`;
 }

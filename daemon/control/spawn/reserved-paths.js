@@ -1,5 +1,7 @@
-import { sep } from 'node:path';
+import { isAbsolute, sep } from 'node:path';
 import { NclustError } from '../../../lib/shared/errors.js';
+import { readUser } from '../../../lib/shared/host/as-user.js';
+import { followLinks } from '../../../lib/shared/host/follow-links.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
@@ -12,7 +14,8 @@ import { NclustError } from '../../../lib/shared/errors.js';
  */
 export function keepOffOwnFiles(spec, paths) {
   for (const key of /** @type {const} */ (['outFile', 'errorFile', 'logFile'])) {
-    if (!isOwn(spec[key], paths)) continue;
+    const path = spec[key];
+    if (!isOwn(isAbsolute(path) ? followLinks(readUser(spec), path) : path, paths)) continue;
     throw new NclustError(
       'ERR_NCLUST_BAD_SPEC',
       `"${key}" is "${spec[key]}", which is a file of the manager; accepted: any other path.`,

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { writeNew } from '../../../lib/shared/host/replace-file.js';
+import { findReplaceable, writeNew } from '../../../lib/shared/host/replace-file.js';
 
 /**
  * @typedef {{ kind: 'missing' }
@@ -29,13 +29,14 @@ const SEAL = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 const BLOCK_BYTES = 512;
 
 /**
- * After a crash at any instant, the file holds the old or the new value. Mode 0600. Throws errors
- * of the file system.
- * @param {string} file
+ * After a crash at any instant, the file holds the old or the new value. Mode 0600. A link stays,
+ * and its target is replaced. Throws errors of the file system.
+ * @param {string} link
  * @param {object} value
  * @param {string} [backup]
  */
-export function writeSealed(file, value, backup) {
+export function writeSealed(link, value, backup) {
+  const file = findReplaceable(link);
   const temp = `${file}.new`;
   try {
     writeNew(temp, seal(value));

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, readdirSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { followLinks } from '../../../lib/shared/host/follow-links.js';
 import {
   chooseActor,
   makeFolderAsUser,
@@ -32,17 +33,19 @@ const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
  */
 
 /**
- * @param {Pick<AppSpec, 'name' | 'cwd' | 'mode' | 'instancesGiven' | 'pidFile'>} spec
+ * Follows a link, so that the link stays when its target is removed.
+ * @param {Pick<AppSpec, 'name' | 'cwd' | 'mode' | 'instancesGiven' | 'pidFile' | 'uid' | 'gid'>} spec
  * @param {number} id
  * @param {string} pids
  */
-export function pidFilePath({ name, cwd, mode, instancesGiven, pidFile }, id, pids) {
+export function pidFilePath(spec, id, pids) {
+  const { name, cwd, mode, instancesGiven, pidFile } = spec;
   if (pidFile === '') return join(pids, `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}.pid`);
   const path = resolve(cwd, pidFile);
   // As for log files, the name contains the id if the app can have several instances.
-  if (mode === 'fork' && !instancesGiven) return path;
-  const extension = extname(path);
-  return `${path.slice(0, path.length - extension.length)}-${id}${extension}`;
+  const extension = mode === 'fork' && !instancesGiven ? null : extname(path);
+  const own = extension === null ? path : `${path.slice(0, path.length - extension.length)}-${id}${extension}`;
+  return followLinks(readUser(spec), own);
 }
 
 /**
@@ -155,8 +158,9 @@ function pidOf({ instances }, instanceId) {
  * @returns {string | null}  Why control must not replace the file.
  */
 function faultOf({ path, user }) {
-  const found = statAsUser(user, path, { isFollowing: user === null });
-  if (found?.isSymbolicLink()) return 'it is a link, which the user of the app could point anywhere';
+  const found = statAsUser(user, path, { isFollowing: false });
+  if (found?.isSymbolicLink())
+    return user ? 'it is a link, which the user of the app could point anywhere' : 'it is a link, but not to a file';
   const isOurs = !found || (found.isFile() && (found.size === 0 || readPid({ path, user }) !== null));
   return isOurs ? null : 'its content is not a pid';
 }

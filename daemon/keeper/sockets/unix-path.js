@@ -1,7 +1,7 @@
 // When a handle is closed, libuv removes the name that it bound. So the keeper binds a private
 // name, links the path to it, and renames the private name to a spare. An app may remove the path
 // as "stale" before it listens. Then the keeper restores the path from the spare.
-import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
+import { linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /** @import { Handle } from './listeners.js' */
@@ -58,9 +58,9 @@ export function restorePath(path) {
  * @param {string} path
  */
 export function removePath(path) {
-  const spare = statSync(sparePathFor(path), { throwIfNoEntry: false });
-  const now = statSync(path, { throwIfNoEntry: false });
-  if (spare && now && spare.ino === now.ino) tryTo(() => unlinkSync(path), ['ENOENT']);
+  const spare = lstatSync(sparePathFor(path), { throwIfNoEntry: false });
+  const now = lstatSync(path, { throwIfNoEntry: false });
+  if (spare && now && spare.ino === now.ino && spare.dev === now.dev) tryTo(() => unlinkSync(path), ['ENOENT']);
   if (spare) tryTo(() => unlinkSync(sparePathFor(path)), ['ENOENT']);
 }
 

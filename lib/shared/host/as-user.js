@@ -102,18 +102,22 @@ export function statAsUser(user, path, { isFollowing = true } = {}) {
 
 /**
  * @param {User | null} user
- * @param {string} path  The file may be missing. Removes a link, and not its target.
+ * @param {string} path  A regular file. It may be missing.
  * @returns {void}
  */
 export function removeAsUser(user, path) {
   orNull(() => {
-    if (!user) return unlinkSync(path);
+    if (!user) {
+      assertPlain(path, lstatSync(path));
+      return unlinkSync(path);
+    }
     return reach(
       user,
       path,
       (found) => {
         if (found.stat === null) return;
         allowChange(user, found, path);
+        assertPlain(path, found.stat);
         unlinkSync(found.at(found.name));
       },
       { isFollowing: false },
@@ -123,18 +127,25 @@ export function removeAsUser(user, path) {
 
 /**
  * @param {User | null} user
- * @param {string} from
- * @param {string} to  A path in the same folder.
+ * @param {string} from  A regular file.
+ * @param {string} to  A path in the same folder. Replaces a regular file.
  * @returns {void}
  */
 export function renameAsUser(user, from, to) {
-  if (!user) return renameSync(from, to);
+  if (!user) {
+    assertPlain(from, lstatSync(from));
+    assertPlain(to);
+    return renameSync(from, to);
+  }
   reach(
     user,
     from,
     (found) => {
+      const replaced = lstatSync(found.at(basename(to)), { throwIfNoEntry: false }) ?? null;
       allowChange(user, found, from);
-      allowChange(user, { ...found, stat: lstatSync(found.at(basename(to)), { throwIfNoEntry: false }) ?? null }, to);
+      allowChange(user, { ...found, stat: replaced }, to);
+      assertPlain(from, found.stat);
+      assertPlain(to, replaced);
       renameSync(found.at(found.name), found.at(basename(to)));
     },
     { isFollowing: false },
@@ -183,6 +194,25 @@ export function makeFolderAsUser(user, path) {
     });
     if (status !== 0) throw systemError('EACCES', path);
   });
+}
+
+/**
+ * Throws EINVAL unless the path is a regular file or missing. A link, device, pipe, socket or
+ * folder of a user must not be renamed, removed or replaced.
+ * @param {string} path
+ * @param {Stats | null} [stat]  Does not follow a link.
+ */
+export function assertPlain(path, stat = lstatSync(path, { throwIfNoEntry: false }) ?? null) {
+  if (stat !== null && !stat.isFile()) throw systemError('EINVAL', path);
+}
+
+/**
+ * @param {unknown} error
+ * @returns {string}  For messages: the code of a system error, or what assertPlain() has found.
+ */
+export function explainCode(error) {
+  const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+  return code === 'EINVAL' ? 'it is not a regular file' : (code ?? String(error));
 }
 
 /**

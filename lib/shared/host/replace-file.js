@@ -1,11 +1,15 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { assertPlain } from './as-user.js';
+import { followLinks } from './follow-links.js';
 
 /**
- * Replaces the file atomically. The new file has mode 0600.
- * @param {string} file
+ * Replaces the file atomically. The new file has mode 0600. A link stays, and its target is
+ * replaced.
+ * @param {string} link
  * @param {string} text
  */
-export function replaceFile(file, text) {
+export function replaceFile(link, text) {
+  const file = findReplaceable(link);
   const temp = `${file}.new`;
   try {
     writeNew(temp, text);
@@ -14,6 +18,16 @@ export function replaceFile(file, text) {
     rmSync(temp, { force: true });
     throw error;
   }
+}
+
+/**
+ * @param {string} path
+ * @returns {string}  The file that the path leads to. Throws EINVAL if it is a device, for example.
+ */
+export function findReplaceable(path) {
+  const file = followLinks(null, path);
+  assertPlain(file);
+  return file;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -72,6 +72,18 @@ test.each(['agent.sock', 'a', 'é', '日本語.sock'])(
     expect([agent.restorePath(path), keeper.restorePath(path)]).toEqual([false, false]);
   },
 );
+
+test('the keeper does not remove a link that leads to its socket', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'socket-path-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'app.sock');
+  const handle = agent.bindPath(path);
+  onTestFinished(() => void handle.close());
+  renameSync(path, join(folder, 'moved.sock'));
+  symlinkSync('moved.sock', path);
+  keeper.removePath(path);
+  expect(readdirSync(folder)).toEqual(['app.sock', 'moved.sock']);
+});
 
 test('the keeper does not remove the path of another socket', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'socket-path-'));

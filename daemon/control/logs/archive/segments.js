@@ -160,7 +160,7 @@ export function readSizes(folder, { plainName, compression, endedAtMs }, user) {
  */
 export function readSize(path, user) {
   try {
-    const stat = statAsUser(user, path);
+    const stat = statAsUser(user, path, { isFollowing: false });
     return stat?.isFile() ? stat.size : null;
   } catch {
     return null; // We may not enter the folder, so we can neither read nor remove the file.
@@ -168,15 +168,14 @@ export function readSize(path, user) {
 }
 
 /**
- * Skips links if the file belongs to a user: the user can make a link with the name of a segment,
- * but control never makes links.
+ * Skips links, because control never makes links, but a user can.
  * @param {string} path
  * @param {User | null} user
  * @returns {number | null}  Null if there is no segment, or we may not enter the folder.
  */
 function segmentSize(path, user) {
   try {
-    const stat = statAsUser(user, path, { isFollowing: user === null });
+    const stat = statAsUser(user, path, { isFollowing: false });
     return stat?.isFile() && (user === null || stat.nlink === 1) ? stat.size : null;
   } catch {
     return null; // We may not enter its folder.

@@ -39,7 +39,7 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  * @property {() => void} rotate  Never throws, because a file that grows is better than lost lines.
  * @property {() => Position | null} position  The position of the next byte. Null: not an open
  *   regular file.
- * @property {() => void} truncate
+ * @property {() => void} truncate  Leaves what is not a regular file.
  * @property {() => string | null} problem  Why the last rotation failed. Null: it did not fail.
  * @property {() => void} close  Idempotent; the file is opened again on demand.
  */
@@ -74,7 +74,10 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     try {
       const fd = openOrMake(user(), path, nowMs());
       const stat = fstatSync(fd);
-      const times = stat.isFile() ? openTimes() : null;
+      // A link that is left here leads where nclust does not follow, such as into /proc.
+      const isLink = stat.isFile() && statAsUser(user(), path, { isFollowing: false })?.isSymbolicLink();
+      const times = stat.isFile() && !isLink ? openTimes() : null;
+      if (isLink) problem = 'it is a link';
       file = { fd, sizeBytes: stat.size, times, begunAtMs: times?.startedAtMs ?? 0 };
       refused = null;
     } catch (error) {
@@ -199,9 +202,10 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     },
     truncate() {
       const now = opened();
+      if (!now.times) return;
       ftruncateSync(now.fd, 0);
       now.sizeBytes = 0;
-      now.times?.discard();
+      now.times.discard();
     },
     problem: () =>
       problem ? `The log file "${path}" cannot be rotated (${problem}) and grows beyond its limit.` : null,
@@ -230,7 +234,8 @@ function openOrMake(user, path, nowMs) {
     if (code === 'ENOENT') makeFolderAsUser(user, dirname(path));
     // Earlier versions made the file as root. The app's user cannot write to the file, but can
     // rename it if the folder belongs to the user.
-    else if (code === 'EACCES' && user) renameAsUser(user, path, segmentName(path, nowMs, user));
+    else if (code === 'EACCES' && user && statAsUser(user, path, { isFollowing: false })?.isFile())
+      renameAsUser(user, path, segmentName(path, nowMs, user));
     else throw error;
   }
   return openAsUser(user, path, FLAGS);

@@ -62,7 +62,14 @@ test.each([
   ['cluster mode, merged', { mergeLogs: true }, '/h/logs/api-out.log', '/h/logs/api-error.log'],
   ['own files', { outFile: '/var/log/x.out.log', errorFile: '/var/log/x' }, '/var/log/x.out-7.log', '/var/log/x-7'],
   ['no files', { outFile: '/dev/null', errorFile: 'NULL' }, '', ''],
-  ['a device', { outFile: '/dev/stdout' }, '/dev/stdout', '/h/logs/api-error-7.log'],
+  ['a device', { outFile: '/dev/null0' }, '/dev/null0', '/h/logs/api-error-7.log'],
+  ...['/dev/stdout', '/dev//stderr', '/dev/fd/3', '/proc/self/fd/1'].map((path) => [
+    `the output of a daemon (${path})`,
+    { outFile: path, logFile: path },
+    '/h/logs/api-out-7.log',
+    '/h/logs/api-error-7.log',
+    '/h/logs/api-7.log',
+  ]),
   [
     'a file for both streams',
     { mergeLogs: true, logFile: 'default' },

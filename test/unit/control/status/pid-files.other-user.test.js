@@ -84,14 +84,18 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     symlinkSync(join(folders.open, 'other.pid'), join(folders.open, 'link.pid'));
     await running(join(folders.open, 'link.pid'));
     expect(readFileSync(join(folders.open, 'other.pid'), 'utf8')).toBe('1000\n');
+    await stopped();
+    expect(readdirSync(folders.open).sort()).toEqual(['link.pid']);
     expect(events).toEqual([]);
   });
 
-  test('is not written through a link of root that the user can change', async () => {
+  test('is written with the rights of the user if a link of root leads to a folder of the user', async () => {
     symlinkSync(join(folders.own, 'api.pid'), join(folders.open, 'link.pid'));
     await running(join(folders.open, 'link.pid'));
-    expect(events).toMatchObject([{ event: 'pid-file-failed', message: LINK }]);
+    expect(statSync(join(folders.own, 'api.pid'))).toMatchObject({ ...NOBODY, mode: 0o100644 });
+    await stopped();
     expect(readdirSync(folders.own)).toEqual([]);
+    expect(lstatSync(join(folders.open, 'link.pid')).isSymbolicLink()).toBe(true);
   });
 
   const LINK = 'it is a link, which the user of the app could point anywhere';

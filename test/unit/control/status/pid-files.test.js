@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -99,6 +100,19 @@ test('an app may choose its own file', async () => {
   expect(existsSync(join(folder, 'run/api.pid'))).toBe(false);
 });
 
+test.each(['missing', 'empty'])('a link stays, and only its target is made and removed (%s)', async (what) => {
+  if (what === 'empty') writeFileSync(join(folder, 'target.pid'), '');
+  symlinkSync('target.pid', join(folder, 'link.pid'));
+  await running({ instances: 1, mode: 'fork', pidFile: 'link.pid' });
+  expect(readFileSync(join(folder, 'target.pid'), 'utf8')).toBe('1000\n');
+  void rig.call('stop', { targets: ['api'] });
+  await rig.turn(1_000);
+  expect([existsSync(join(folder, 'target.pid')), readlinkSync(join(folder, 'link.pid'))]).toEqual([
+    false,
+    'target.pid',
+  ]);
+});
+
 test('a file with other content than a pid is not overwritten', async () => {
   writeFileSync(join(folder, 'app.js'), 'serve();');
   await running({ instances: 1, mode: 'fork', pidFile: 'app.js' });
@@ -107,18 +121,21 @@ test('a file with other content than a pid is not overwritten', async () => {
   expect(await rig.list()).toMatchObject([{ status: 'online' }]);
 });
 
+const OTHER = 'its content is not a pid';
+const LINK = 'it is a link, but not to a file';
 test.each([
-  ['a named pipe', (path) => execFileSync('mkfifo', [path])],
-  ['a device that never ends', (path) => symlinkSync('/dev/zero', path)],
-  ['a huge file', (path) => truncateSync(closed(path), 3 * 1024 ** 3)],
-])('%s in its place is not read, and left alone by this control and the next', async (_, make) => {
+  ['a named pipe', OTHER, (path) => execFileSync('mkfifo', [path])],
+  ['a device that never ends', LINK, (path) => symlinkSync('/dev/zero', path)],
+  ['a link to itself', LINK, (path) => symlinkSync('taken', path)],
+  ['a huge file', OTHER, (path) => truncateSync(closed(path), 3 * 1024 ** 3)],
+])('%s in its place is not read, and left alone by this control and the next', async (_, message, make) => {
   make(join(folder, 'taken'));
   await running({ instances: 1, mode: 'fork', pidFile: 'taken' });
   await boot();
   await rig.turn(100);
-  const reported = { event: 'pid-file-failed', message: 'its content is not a pid' };
+  const reported = { event: 'pid-file-failed', message };
   expect(events).toMatchObject([reported, reported]);
-  expect(existsSync(join(folder, 'taken'))).toBe(true);
+  expect(readdirSync(folder)).toContain('taken');
   expect(await rig.list()).toMatchObject([{ status: 'online' }]);
 });
 

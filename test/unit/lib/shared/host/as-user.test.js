@@ -143,10 +143,18 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(readdirSync(own)).toEqual([]);
   });
 
-  test('removing a link keeps its target', () => {
+  test.each(['the user', 'root'])('%s renames, removes and replaces only regular files', (who) => {
+    const user = who === 'root' ? null : NOBODY;
     symlinkSync(join(closed, 'secret'), join(own, 'link'));
-    removeAsUser(NOBODY, join(own, 'link'));
-    expect(readdirSync(own)).toEqual([]);
+    execFileSync('mkfifo', [join(own, 'pipe')]);
+    mkdirSync(join(own, 'folder'));
+    plant('file', (path) => writeFileSync(path, ''));
+    for (const name of ['link', 'pipe', 'folder']) {
+      expect(() => removeAsUser(user, join(own, name))).toThrow('EINVAL');
+      expect(() => renameAsUser(user, join(own, name), join(own, 'new'))).toThrow('EINVAL');
+      expect(() => renameAsUser(user, join(own, 'file'), join(own, name))).toThrow('EINVAL');
+    }
+    expect(readdirSync(own)).toEqual(['file', 'folder', 'link', 'pipe']);
     expect(readFileSync(join(closed, 'secret'), 'utf8')).toContain(SECRET);
   });
 

@@ -1,4 +1,15 @@
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -26,6 +37,30 @@ test('a link at the path of the temporary file is not followed', () => {
   replaceFile(join(folder, 'settings.json'), 'ours');
   expect(readFileSync(target, 'utf8')).toBe('of somebody else');
   expect(lstatSync(join(folder, 'settings.json')).isFile()).toBe(true);
+});
+
+test.each(['file', 'missing'])('a link stays, and its target is replaced (%s)', (what) => {
+  const target = join(folder, 'elsewhere');
+  if (what === 'file') writeFileSync(target, 'before');
+  symlinkSync('elsewhere', join(folder, 'settings.json'));
+  replaceFile(join(folder, 'settings.json'), 'after');
+  expect(readFileSync(target, 'utf8')).toBe('after');
+  expect(readlinkSync(join(folder, 'settings.json'))).toBe('elsewhere');
+  expect(readdirSync(folder)).toEqual(['elsewhere', 'settings.json']);
+});
+
+test.each([
+  ['a named pipe', (path) => execFileSync('mkfifo', [path])],
+  ['a folder', (path) => mkdirSync(path)],
+  ['a link to a device', (path) => symlinkSync('/dev/null', path)],
+  ['a link to itself', (path) => symlinkSync('settings.json', path)],
+])('%s is not replaced', (_, make) => {
+  const file = join(folder, 'settings.json');
+  make(file);
+  const before = lstatSync(file);
+  expect(() => replaceFile(file, 'ours')).toThrow('EINVAL');
+  expect(lstatSync(file)).toEqual(before);
+  expect(readdirSync(folder)).toEqual(['settings.json']);
 });
 
 test('a failed replacement leaves no temporary file', () => {
