@@ -7,7 +7,7 @@ import { createFrameReader } from '../shared/wire/output-frame.js';
 
 /** @import { Socket } from 'node:net' */
 /** @import { FrameHead } from '../shared/wire/output-frame.js' */
-/** @import { LogEntry } from '../shared/wire/protocol.js' */
+/** @import { LogEntry, LogStream } from '../shared/wire/protocol.js' */
 /** @import { Sink } from './sink.js' */
 
 /**
@@ -27,11 +27,13 @@ const PATIENCE_MS = 2_000;
  * @param {string} path  Path of the socket. Replaces a socket of a dead process.
  * @param {object} o
  * @param {{ out: Sink, err: Sink }} o.sinks
+ * @param {(name: string, stream: LogStream) => LogStream} [o.outputOf]
+ *   The sink for a stream of an app. Default: the same stream.
  * @param {Shape} o.shape
  * @param {() => void} o.onEnded  A stream of an instance has ended.
  * @returns {Promise<Output>}
  */
-export async function openOutput(path, { sinks, shape, onEnded }) {
+export async function openOutput(path, { sinks, outputOf = (_name, stream) => stream, shape, onEnded }) {
   /** @type {Map<string, WholeLines>} */
   const streams = new Map();
   /** @type {Set<Socket>} */
@@ -48,7 +50,7 @@ export async function openOutput(path, { sinks, shape, onEnded }) {
     streams.set(key, lines);
     const whole = isEnd ? lines.end() : lines.push(bytes);
     if (isEnd) streams.delete(key);
-    const written = whole.length === 0 ? null : sinks[stream].write(key, shape(head, whole));
+    const written = whole.length === 0 ? null : sinks[outputOf(head.name, stream)].write(key, shape(head, whole));
     if (isEnd) onEnded();
     return written;
   }

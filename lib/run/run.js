@@ -15,7 +15,7 @@ import { openOutput } from './output.js';
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from '../client/client.js' */
 /** @import { AppSpec } from '../shared/spec/spec.js' */
-/** @import { SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { LogStream, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { Reactions } from './first-process.js' */
 /** @import { Shape } from './output.js' */
 /** @import { Sink } from './sink.js' */
@@ -40,6 +40,7 @@ const KILLED = 137;
  * @property {Context} context  Context of the command. Its home is not used.
  * @property {string} home  The home of this run.
  * @property {{ out: Sink, err: Sink }} sinks
+ * @property {(name: string, stream: LogStream) => LogStream} outputOf
  * @property {Shape} shape
  * @property {(sentence: string) => void} showMessage
  * @property {(react: Reactions) => void} listen
@@ -55,7 +56,7 @@ const KILLED = 137;
 export async function runForeground(
   specs,
   { delayMs, isAutoExit },
-  { context: given, home, sinks, shape, showMessage, listen },
+  { context: given, home, sinks, outputOf, shape, showMessage, listen },
 ) {
   const context = createContext({ ...given, home, talk: () => {}, screen: null });
   let nudge = () => {};
@@ -78,7 +79,7 @@ export async function runForeground(
     onReopen: () => tell('The log files could not be reopened', (one) => one.request('reloadLogs', {})),
   });
 
-  const output = await openOutput(outputSocket(runFolder(home)), { sinks, shape, onEnded: () => nudge() });
+  const output = await openOutput(outputSocket(runFolder(home)), { sinks, outputOf, shape, onEnded: () => nudge() });
   try {
     await pause(delayMs, stop.signal);
     client = stop.signal.aborted ? null : await openManager(home);

@@ -8,9 +8,14 @@ import { listenToSignals, watchZombies } from '../../run/first-process.js';
 import { chooseShape } from '../../run/output.js';
 import { createSink } from '../../run/sink.js';
 import { NclustError } from '../../shared/errors.js';
+import { readUser } from '../../shared/host/as-user.js';
+import { followLinks, isOwnOutput } from '../../shared/host/follow-links.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { LogStream } from '../../shared/wire/protocol.js' */
+
+/** @typedef {Record<'out' | 'err' | 'both', LogStream | null>} Outputs  Null: a log file. */
 
 const NO_FILE = '/dev/null';
 
@@ -32,16 +37,18 @@ export async function run(context, words, options, args) {
     showMessage(
       '--web has no effect: run has no web interface. Inside the container, "nclust list --json" shows the same.',
     );
-  const specs = (await specsOf(context, words, options, args, showMessage)).map(withoutFiles);
+  const given = await specsOf(context, words, options, args, showMessage);
+  const outputs = new Map(given.map((spec) => [spec.name, outputsOf(spec)]));
   const { home, leave } = await takeHome(context.env, showMessage);
   try {
     const exitStatus = await runForeground(
-      specs,
+      given.map((spec) => withoutFiles(spec, outputsOf(spec))),
       { delayMs, isAutoExit: options.autoExit !== false },
       {
         context,
         home,
         sinks: { out, err },
+        outputOf: (name, stream) => outputs.get(name)?.[stream] ?? stream,
         shape: chooseShape(options),
         showMessage,
         listen: (reactions) => listenToSignals(process, reactions),
@@ -92,12 +99,38 @@ async function specsOf(context, words, options, args, say) {
 }
 
 /**
- * Turns off each log file that the user did not set, because a container logs to stdout.
+ * Finds the streams that run writes to its own output instead of a log file: without a path, or
+ * with a path such as "/dev/stdout".
  * @param {AppSpec} spec
+ * @returns {Outputs}
+ */
+function outputsOf(spec) {
+  const user = readUser(spec);
+  const outputFor = (/** @type {string} */ path, /** @type {LogStream} */ stream) => {
+    if (path === '') return stream;
+    const target = path.startsWith('/') ? followLinks(user, path) : path;
+    if (!isOwnOutput(target)) return null;
+    return /(?:stdout|fd\/1)$/.test(target) ? 'out' : /(?:stderr|fd\/2)$/.test(target) ? 'err' : stream;
+  };
+  return {
+    out: outputFor(spec.outFile, 'out'),
+    err: outputFor(spec.errorFile, 'err'),
+    both: outputFor(spec.logFile, 'out'),
+  };
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {Outputs} outputs
  * @returns {AppSpec}
  */
-function withoutFiles(spec) {
-  return { ...spec, outFile: spec.outFile || NO_FILE, errorFile: spec.errorFile || NO_FILE };
+function withoutFiles(spec, { out, err, both }) {
+  return {
+    ...spec,
+    outFile: out ? NO_FILE : spec.outFile,
+    errorFile: err ? NO_FILE : spec.errorFile,
+    logFile: both ? '' : spec.logFile,
+  };
 }
 
 /** @param {string | undefined} given  In seconds, as with pm2-runtime. */
