@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { isIP } from 'node:net';
+import { connect, isIP } from 'node:net';
 import { answerInTurn } from '../../../lib/shared/answer-in-turn.js';
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
@@ -109,7 +109,7 @@ export async function serveMetrics(target, collect, onFault, { stalledMs = STALL
   );
   server.timeout = stalledMs;
   server.maxConnections = CONNECTIONS_MAX;
-  const bound = target.kind === 'unix' ? checkPath(target.path) : null;
+  const bound = target.kind === 'unix' ? await checkPath(target.path) : null;
   await new Promise((resolve, reject) => {
     server.once('error', reject);
     if (target.kind === 'tcp')
@@ -176,15 +176,35 @@ function say(response, status, text, headers = {}) {
 }
 
 /**
- * Throws EEXIST if the path leads to a file that is not a socket.
+ * Rejects with EEXIST if the path leads to a file that is not a socket, and with EADDRINUSE if
+ * another program listens there.
  * @param {string} path
- * @returns {string}  The path to bind. A rename then replaces the previous socket in one step.
+ * @returns {Promise<string>}  The path to bind. A rename then replaces the socket of a dead manager
+ *   in one step.
  */
-function checkPath(path) {
+async function checkPath(path) {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there && !there.isSocket())
     throw Object.assign(new Error(`${path} exists and is not a socket`), { code: 'EEXIST' });
+  if (there && (await isServed(path)))
+    throw Object.assign(new Error(`another program listens on ${path}`), { code: 'EADDRINUSE' });
   return `${path}.${process.pid}`;
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<boolean>}
+ */
+function isServed(path) {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', (/** @type {NodeJS.ErrnoException} */ { code = '' }) =>
+      resolve(!['ECONNREFUSED', 'ENOENT'].includes(code)),
+    );
+  });
 }
 
 /**

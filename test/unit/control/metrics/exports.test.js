@@ -1,9 +1,20 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createExports } from '../../../../daemon/control/metrics/exports.js';
 import { takePort } from '../../../helpers/ports.js';
 import { readPrometheus } from '../../../helpers/prometheus.js';
@@ -132,6 +143,36 @@ test('a Unix socket is only for its owner, and its name is removed at the end', 
   expect((await ask({ socketPath: path })).status).toBe(200);
   await exports.close();
   expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
+});
+
+test('the socket of another program is left alone, and the one of a dead program is replaced', async () => {
+  const path = join(folder, 'metrics.sock');
+  const other = createServer().listen(path);
+  settings = { ...settings, listen: { kind: 'unix', path } };
+  await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));
+  expect(exports.notices()[0]).toContain('EADDRINUSE');
+  linkSync(path, join(folder, 'left'));
+  await new Promise((resolve) => other.close(resolve));
+  renameSync(join(folder, 'left'), path);
+  await isServed();
+  expect((await ask({ socketPath: path })).status).toBe(200);
+});
+
+test.each([
+  ['a link to a socket', (path) => symlinkSync(join(folder, 'other.sock'), path)],
+  ['a link to nothing', (path) => symlinkSync('nowhere', path)],
+  ['a folder', (path) => mkdirSync(path)],
+  ['a named pipe', (path) => execFileSync('mkfifo', [path])],
+])('%s at the path of the socket stays', async (_, make) => {
+  const path = join(folder, 'metrics.sock');
+  const other = createServer().listen(join(folder, 'other.sock'));
+  onTestFinished(() => void other.close());
+  make(path);
+  const { ino } = lstatSync(path);
+  settings = { ...settings, listen: { kind: 'unix', path } };
+  await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));
+  expect(exports.notices()[0]).toContain('EEXIST');
+  expect(lstatSync(path).ino).toBe(ino);
 });
 
 test('a file that is not a socket is left alone, and the list reports it', async () => {
