@@ -86,12 +86,16 @@ export function hook({ hooks }, name, folder) {
 
 /**
  * Links a shared path into the release. A name that ends with a slash is a folder, and is created.
+ * "rm" must not follow a link of the repository, because it could lead into the shared folder.
  * @param {string} path
  */
 export function shareLine(path) {
   const name = shellQuote(path.replace(/\/+$/, ''));
   const make = path.endsWith('/') ? `mkdir -p "$nclust_root/shared/"${name}\n` : '';
   return `${make}mkdir -p "$(dirname "$nclust_release/"${name})"
+case $(cd -P "$(dirname "$nclust_release/"${name})" && pwd)/ in "$(cd -P "$nclust_release" && pwd)"/*) ;;
+*) echo "The shared path "${name}" leads out of the release, through a link in the repository." >&2; exit 1 ;;
+esac
 rm -rf "$nclust_release/"${name}
 ln -s "$nclust_root/shared/"${name} "$nclust_release/"${name}`;
 }

@@ -1,9 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runRemote } from '../../../../lib/deploy/remote.js';
+import { shareLine } from '../../../../lib/deploy/script-parts.js';
 import { activateScript } from '../../../../lib/deploy/scripts.js';
 
 /** Names that the scripts have used for their own variables. */
@@ -39,3 +40,24 @@ test('variables of the deployment reach the hook, and do not overwrite those of 
   expect(readlinkSync(join(folder, 'app/current'))).toBe('releases/two');
   expect(readFileSync(join(folder, 'app/seen'), 'utf8')).toBe(`${Object.values(env).join(' ')}\n`);
 });
+
+test.each(['config/.env', 'config/deep/.env'])(
+  'a shared path is not removed through a link of the repository (%s)',
+  (path) => {
+    const folder = createHost();
+    const [root, release] = [join(folder, 'app'), join(folder, 'app/releases/two')];
+    mkdirSync(join(root, 'shared/config/deep'), { recursive: true });
+    writeFileSync(join(root, 'shared', path), 'SECRET=1');
+    const share = () =>
+      spawnSync('sh', ['-euc', shareLine(path)], {
+        env: { ...process.env, nclust_root: root, nclust_release: release },
+        encoding: 'utf8',
+      });
+    symlinkSync('../../shared/config', join(release, 'config'));
+    expect(share()).toMatchObject({ status: 1, stderr: expect.stringContaining('leads out of the release') });
+    expect(readFileSync(join(root, 'shared', path), 'utf8')).toBe('SECRET=1');
+    rmSync(join(release, 'config'));
+    expect(share()).toMatchObject({ status: 0, stderr: '' });
+    expect(readFileSync(join(release, path), 'utf8')).toBe('SECRET=1');
+  },
+);
