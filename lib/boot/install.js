@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { NclustError } from '../shared/errors.js';
+import { assertPlain, explainCode, removeAsUser } from '../shared/host/as-user.js';
 
 /** @import { PlannedFile } from './service-plan.js' */
 
@@ -20,7 +21,7 @@ export function writeFiles(files, owner) {
       if (file.isOwners) runAsOwner(owner, () => write(file));
       else write(file);
     } catch (error) {
-      throw failed(`"${file.path}" could not be written (${codeOf(error)})`, error);
+      throw failed(`"${file.path}" could not be written (${explainCode(error)})`, error);
     }
   }
 }
@@ -32,10 +33,10 @@ export function writeFiles(files, owner) {
 export function removeFiles(files, owner) {
   for (const { path, isOwners } of files) {
     try {
-      if (isOwners) runAsOwner(owner, () => rmSync(path, { force: true }));
-      else rmSync(path, { force: true });
+      if (isOwners) runAsOwner(owner, () => removeAsUser(null, path));
+      else removeAsUser(null, path);
     } catch (error) {
-      throw failed(`"${path}" could not be removed (${codeOf(error)})`, error);
+      throw failed(`"${path}" could not be removed (${explainCode(error)})`, error);
     }
   }
 }
@@ -73,7 +74,7 @@ export function checkReach(node, main, owner) {
         closeSync(openSync(path, 'r')); // access(2) checks the user who started this process.
       } catch (error) {
         throw failed(
-          `"${owner.user}" may not use "${path}" (${codeOf(error)})`,
+          `"${owner.user}" may not use "${path}" (${explainCode(error)})`,
           error,
           `Install Node.js and nclust in a folder that "${owner.user}" can read, and run the command from there.`,
         );
@@ -85,6 +86,7 @@ export function checkReach(node, main, owner) {
 /** @param {PlannedFile} file */
 function write({ path, text, mode, isOwners }) {
   mkdirSync(dirname(path), { recursive: true, mode: isOwners ? 0o700 : 0o755 });
+  assertPlain(path); // systemd links a masked unit to /dev/null.
   const draft = `${path}.${process.pid}.tmp`;
   try {
     writeFileSync(draft, text, { mode, flag: 'wx' });
@@ -102,11 +104,6 @@ function write({ path, text, mode, isOwners }) {
  */
 function failed(what, cause, hint = null) {
   return new NclustError('ERR_NCLUST_STARTUP', `${what}.`, { hint, cause });
-}
-
-/** @param {unknown} error */
-function codeOf(error) {
-  return /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
 }
 
 /**

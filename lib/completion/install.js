@@ -1,17 +1,9 @@
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { explainUnwritable } from '../cli/session/user-file.js';
 import { NclustError } from '../shared/errors.js';
+import { removeAsUser } from '../shared/host/as-user.js';
+import { findReplaceable } from '../shared/host/replace-file.js';
 import { SCRIPTS } from './scripts.js';
 
 /** @import { Shell } from './scripts.js' */
@@ -57,7 +49,7 @@ export function uninstall(shell, file) {
     const text = read(file);
     const rest = shell === 'fish' ? '' : without(text);
     if (rest === text) return false;
-    if (shell === 'fish') rmSync(file);
+    if (shell === 'fish') removeAsUser(null, file);
     else replace(file, rest);
     return true;
   });
@@ -68,8 +60,9 @@ function without(text) {
   return text.replace(BLOCK, '');
 }
 
-/** @param {string} file */
-function read(file) {
+/** @param {string} link */
+function read(link) {
+  const file = findReplaceable(link); // Reading a named pipe would never end.
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
 }
 
@@ -80,7 +73,7 @@ function read(file) {
  * @param {string} text
  */
 function replace(file, text) {
-  const real = existsSync(file) ? realpathSync(file) : file;
+  const real = findReplaceable(file);
   const before = statSync(real, { throwIfNoEntry: false });
   const temp = `${real}.nclust-new`;
   try {

@@ -1,4 +1,5 @@
 import { NclustError } from '../../shared/errors.js';
+import { explainCode } from '../../shared/host/as-user.js';
 
 /**
  * @template T
@@ -11,10 +12,14 @@ export function explainUnwritable(file, write) {
   } catch (cause) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (cause);
     if (code === undefined) throw cause;
-    throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" cannot be written (${code}); nothing was changed.`, {
-      hint: 'Fix the permissions of the file or of its folder.',
-      data: { file },
-      cause,
-    });
+    throw new NclustError(
+      'ERR_NCLUST_FILE_UNWRITABLE',
+      `"${file}" cannot be written (${explainCode(cause)}); nothing was changed.`,
+      {
+        hint: code === 'EINVAL' ? 'Move it away.' : 'Fix the permissions of the file or of its folder.',
+        data: { file },
+        cause,
+      },
+    );
   }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chownSync,
   existsSync,
@@ -67,7 +68,7 @@ test('install reports a file that it cannot write, and changes nothing', () => {
   mkdirSync(file);
   const refusal = expect.objectContaining({
     code: 'ERR_NCLUST_FILE_UNWRITABLE',
-    message: `"${file}" cannot be written (EISDIR); nothing was changed.`,
+    message: `"${file}" cannot be written (it is not a regular file); nothing was changed.`,
   });
   expect(() => install('bash', file)).toThrow(refusal);
   expect(() => install('fish', file)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE' }));
@@ -80,4 +81,14 @@ test.runIf(process.geteuid() === 0)('install as root keeps the owner of a start 
   chownSync(file, 4_242, 4_243);
   install('zsh', file);
   expect(statSync(file)).toMatchObject({ uid: 4_242, gid: 4_243 });
+});
+
+test.each(['bash', 'fish'])('a link to a device stays: the %s completion is refused', (shell) => {
+  const file = join(folder, 'start-file');
+  const device = join(folder, 'device');
+  execFileSync('mkfifo', [device]);
+  symlinkSync(device, file);
+  for (const act of [install, uninstall])
+    expect(() => act(shell, file)).toThrow(`"${file}" cannot be written (it is not a regular file)`);
+  expect([lstatSync(device).isFIFO(), lstatSync(file).isSymbolicLink()]).toEqual([true, true]);
 });
