@@ -11,6 +11,9 @@ const vm = require('node:vm');
 /** @import { LogFiles } from './log-fallback.cjs' */
 /** @import { Settings, SocketClaims } from './socket-claims.cjs' */
 
+/** Whether the main module is a package, such as npm, which may only start the app. */
+let isPackage = false;
+
 start();
 
 function start() {
@@ -24,6 +27,15 @@ function start() {
   const { onBooted } = /** @type {typeof import('./booted.cjs')} */ (requireOnDemand('./booted.cjs'));
   const { createChannel } = /** @type {typeof import('./channel.cjs')} */ (requireOnDemand('./channel.cjs'));
   const { patchListen } = /** @type {typeof import('./listen-patch.cjs')} */ (requireOnDemand('./listen-patch.cjs'));
+
+  const { isLauncher, showHandlers, travel } = /** @type {typeof import('./tree/travel.cjs')} */ (
+    requireOnDemand('./tree/travel.cjs')
+  );
+  isPackage = isLauncher();
+  if (isPackage) {
+    showHandlers();
+    travel(`${__dirname}/tree/preload.cjs`);
+  }
 
   const channel = createChannel(settings.logFiles);
   keepLastWords();
@@ -209,7 +221,9 @@ function hasWorkers() {
   return Object.keys(workers ?? {}).length > 0;
 }
 
+/** The handlers of a launcher do not count, because the app is another process. */
 function caughtSignals() {
+  if (isPackage) return [];
   return ['SIGTERM', 'SIGINT'].filter((signal) => process.listenerCount(signal) > 0);
 }
 

@@ -3,6 +3,7 @@
 'use strict';
 
 const { tryTo } = require('./isolation.cjs');
+const { refCounter, whenDisconnected } = require('./tree/disconnect.cjs');
 const { requireOnDemand } = require('./loader.cjs');
 
 /** @import { Cluster } from 'node:cluster' */
@@ -52,6 +53,7 @@ function createChannel(logFiles) {
     if (message?.cmd === CMD) receive(message, handle);
   });
   const lose = whenDisconnected(() => {
+    tryTo(stayAlive);
     tryTo(() => {
       keeper = requireOnDemand('./reconnect.cjs').findKeeper({ home, instanceId, logFiles, receive });
     });
@@ -109,49 +111,10 @@ function watchChannel(lose) {
   }, LOOK_EVERY_MS).unref();
 }
 
-/**
- * Keeps the process alive when the channel closes: otherwise Node.js would end a cluster worker
- * (lib/internal/cluster/child.js), and process.send() would throw.
- * @param {() => void} then
- * @returns {() => void}  Call this function if the channel closes without a 'disconnect'.
- */
-function whenDisconnected(then) {
-  let isLost = false;
-  const lose = () => {
-    if (isLost) return;
-    isLost = true;
-    tryTo(() => {
-      const cluster = /** @type {Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
-      if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
-    });
-    // Ignores an error, because the app may have made process.send read-only.
-    tryTo(() => {
-      process.send = sendNowhere;
-    });
-    then();
-  };
-  process.prependOnceListener('disconnect', lose);
-  // Without this call, the listener for 'disconnect' would keep the process alive.
-  refCounter()?.unrefCounted?.();
-  return lose;
-}
-
-/**
- * Returns an object with the reference counter of the channel. While the counter is above 0, the
- * channel keeps the process alive. ref() and unref() are not used, because they would overrule the
- * app.
- */
-function refCounter() {
-  return /** @type {{ refCounted?: () => void, unrefCounted?: () => void } | undefined} */ (
-    /** @type {unknown} */ (process.channel)
-  );
-}
-
-/** @param {unknown[]} args */
-function sendNowhere(...args) {
-  const callback = args.find((arg) => typeof arg === 'function');
-  if (callback) process.nextTick(callback, null);
-  return false;
+/** Otherwise Node.js would end a cluster worker (lib/internal/cluster/child.js). */
+function stayAlive() {
+  const cluster = /** @type {Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
+  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
 }
 
 module.exports = { createChannel };

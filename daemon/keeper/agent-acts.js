@@ -109,6 +109,7 @@ const ACTS = {
     fields: { claim: CLAIM, code: text(WORD_MAX_CHARS), isUdp: maybe(boolean) },
     perS: BY_SOCKET,
   },
+  caught: { fields: { caught: SIGNALS }, perS: SELDOM },
   draining: { fields: { caught: SIGNALS, hasWorkers: maybe(boolean) }, perS: SELDOM },
   drained: { fields: { caught: SIGNALS }, perS: SELDOM },
   answer: {

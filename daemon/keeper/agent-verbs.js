@@ -39,7 +39,7 @@ export function createAppVerbs({ findChild, children, messages }) {
     },
     async 'send-message'({ instanceId, message, token }) {
       const child = await livingOf(findChild, instanceId);
-      if (child.mode === 'exec') throw new KeeperError('ENOTSUP', `instance ${instanceId} is not a Node.js program`);
+      if (!child.hasChannel) throw new KeeperError('ENOTSUP', `instance ${instanceId} has no channel for messages`);
       return deliveries.once(child, token, () => {
         if (child.waitingChars > CHANNEL_MAX_CHARS)
           throw new KeeperError('EAGAIN', `instance ${instanceId} does not read its messages`);

@@ -33,6 +33,9 @@ export class Agents {
     listening: (child, message) => this.#listening(child, message),
     closed: (child, { claim }) => this.#sockets.closed(child, claim),
     listenFailed: (child, { claim, code, isUdp }) => this.#sockets.failToListen(child, claim, code, isUdp === true),
+    caught: (child, { caught }) => {
+      child.caught = caught;
+    },
     draining: (child, { caught, hasWorkers }) => child.retirement?.draining(caught, hasWorkers === true),
     drained: (child, { caught }) => child.retirement?.drained(caught),
     answer: (child, message) => child.answered(message),

@@ -47,6 +47,8 @@ export class Child {
   isGone = false;
   isGated;
   isParked = false;
+  /** Stop signals that an app behind a launcher handles. @type {string[]} */
+  caught = [];
   /** Number of open connections, from the last report of the agent. */
   open = 0;
   coming = 0;
@@ -87,6 +89,7 @@ export class Child {
    * @param {string | null} o.errPipe
    * @param {number} [o.uid]
    * @param {number} [o.gid]
+   * @param {boolean} [o.hasChannel]
    * @param {number} [o.slot]
    * @param {Scheduling} [o.scheduling]
    * @param {boolean} [o.isGated]
@@ -99,6 +102,7 @@ export class Child {
     this.scope = o.scope ?? o.app;
     this.label = o.label;
     this.mode = o.mode;
+    this.hasChannel = o.mode !== 'exec' || o.hasChannel === true;
     this.pid = o.pid;
     this.#startTicks = o.startTicks ?? null;
     this.startedAtMs = o.startedAtMs;

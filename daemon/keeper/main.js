@@ -185,7 +185,14 @@ function failed(error) {
   throw error;
 }
 
-const FOLDERS = ['daemon/agent', 'daemon/keeper', 'daemon/keeper/host', 'daemon/keeper/sockets', 'lib/shared/daemon'];
+const FOLDERS = [
+  'daemon/agent',
+  'daemon/agent/tree',
+  'daemon/keeper',
+  'daemon/keeper/host',
+  'daemon/keeper/sockets',
+  'lib/shared/daemon',
+];
 
 /**
  * If this digest changes, an update also replaces keeper and workers. The keeper computes it at

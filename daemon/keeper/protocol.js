@@ -18,6 +18,8 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {string} [script]  For `cluster` and `fork`.
  * @property {string[]} args  For `exec` all arguments.
  * @property {string[]} execArgv  For Node.js itself. Ignored for `exec`.
+ * @property {boolean} [hasChannel]  `exec`: process.send() works in the program.
+ * @property {boolean} [hasPreload]  `exec`: Node.js processes in its tree load agent/tree.
  * @property {string} cwd
  * @property {Record<string, string>} env  The whole environment.
  * @property {number} [uid]

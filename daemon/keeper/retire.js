@@ -7,6 +7,7 @@
 // outlive the main process.
 import { describeError } from './host/log.js';
 import { hasSignal, listRelatives, signalProcess } from './host/processes.js';
+import { chooseStopSignal } from './stop-signal.js';
 
 /** @import { Child } from './child.js' */
 /** @import { Log } from './host/log.js' */
@@ -97,7 +98,8 @@ export async function retire(child, params, tools) {
 async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, tools) {
   if (killTimeoutMs === 0) return signalTree(child, 'SIGKILL', tools);
   if (message && child.message('shutdown')) return;
-  const chosen = chooseSignal(child, retirement, signal);
+  const chosen = signal ?? (await chooseSignal(child, retirement, tools));
+  if (child.exit) return;
   if (!retirement.hasWorkers) return signalTree(child, chosen, tools);
   // Signals only the primary, because the primary lets the workers finish.
   await findRelatives(child, tools);
@@ -182,19 +184,44 @@ async function signalTree(child, signal, tools) {
  * @param {Child} child
  * @param {Tools} tools
  */
-async function findRelatives(child, { processTable, log }) {
+async function findRelatives(child, tools) {
   const { retirement } = child;
+  const tree = retirement?.tree ? await findTree(child, tools) : null;
+  if (retirement && tree && !child.exit) retirement.relatives = tree.filter(({ pid }) => pid !== child.pid);
+}
+
+/**
+ * @param {Child} child
+ * @param {Tools} tools
+ * @returns {Promise<ProcessEntry[] | null>}  With the main process. null: the table could not be read.
+ */
+async function findTree(child, { processTable, log }) {
   try {
-    const table = retirement?.tree ? await processTable() : [];
-    if (retirement && !child.exit)
-      retirement.relatives = listRelatives(
-        table,
-        child,
-        table.filter(({ pid }) => pid === child.pid),
-      ).filter(({ pid }) => pid !== child.pid);
+    const table = await processTable();
+    return listRelatives(
+      table,
+      child,
+      table.filter(({ pid }) => pid === child.pid),
+    );
   } catch (error) {
     log('process-table-failed', { instanceId: child.instanceId, ...describeError(error) });
+    return null;
   }
+}
+
+/**
+ * @param {Child} child
+ * @param {Retirement} retirement
+ * @param {Tools} tools
+ */
+function chooseSignal(child, { caught }, tools) {
+  const { pid, mode } = child;
+  return chooseStopSignal({
+    pid,
+    caught: [...caught, ...child.caught],
+    hasAgent: mode !== 'exec',
+    findTree: async () => (await findTree(child, tools)) ?? [],
+  });
 }
 
 /**
@@ -217,21 +244,6 @@ function signalRelatives(retirement, signal) {
   // ignore SIGINT.
   for (const { pid } of retirement.relatives)
     signalProcess(pid, signal === 'SIGINT' && hasSignal(pid, 'SigIgn', signal) ? 'SIGTERM' : signal);
-}
-
-/**
- * Returns the wanted signal, if there is one. Otherwise a program that handles SIGTERM gets
- * SIGTERM. Any other Node.js app gets SIGINT, as in PM2. Any other program gets SIGINT only if it
- * handles SIGINT, and SIGTERM otherwise.
- * @param {Child} child
- * @param {Retirement} retirement
- * @param {NodeJS.Signals | null} wanted
- */
-function chooseSignal(child, { caught }, wanted) {
-  if (wanted) return wanted;
-  // Node.js itself catches both signals, so only the agent knows the handlers of the app.
-  if (child.mode !== 'exec') return caught.includes('SIGTERM') ? 'SIGTERM' : 'SIGINT';
-  return hasSignal(child.pid, 'SigCgt', 'SIGINT') && !hasSignal(child.pid, 'SigCgt', 'SIGTERM') ? 'SIGINT' : 'SIGTERM';
 }
 
 /**

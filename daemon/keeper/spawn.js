@@ -49,8 +49,21 @@ export async function spawnProcess(params, pipes, inFd, sockets) {
  * @param {SpawnParams} params
  * @param {Ends} ends
  */
-function startProgram({ file, args, cwd, env, uid, gid }, { in: input, outFd, errFd }) {
-  return spawn(file, args, { cwd, env, uid, gid, detached: true, stdio: [input, outFd, errFd] });
+function startProgram({ file, args, cwd, env, uid, gid, hasChannel, hasPreload }, { in: input, outFd, errFd }) {
+  return spawn(file, args, {
+    cwd,
+    env: hasPreload && !isRestricted(args, env) ? { ...env, NODE_OPTIONS: withPreload(env) } : env,
+    uid,
+    gid,
+    detached: true,
+    stdio: [input, outFd, errFd, ...(hasChannel ? /** @type {const} */ (['ipc']) : [])],
+  });
+}
+
+/** @param {Record<string, string>} env */
+function withPreload({ NODE_OPTIONS = '' }) {
+  const preload = join(dirname(agent), 'tree/preload.cjs');
+  return `${NODE_OPTIONS} --require="${preload.replace(/["\\]/g, '\\$&')}"`.trim();
 }
 
 /**
@@ -113,7 +126,15 @@ function startWorker(
 }
 
 /** Flags of the permission model, in Node.js 20 and later. */
-const RESTRICTS = /^--(experimental[-_])?permission([-_]audit)?$/;
+const RESTRICTS = /(^|[\s"])--(experimental[-_])?permission([-_]audit)?($|[\s"])/;
+
+/**
+ * @param {string[]} args
+ * @param {Record<string, string>} env
+ */
+function isRestricted(args, { NODE_OPTIONS = '' }) {
+  return [...args, NODE_OPTIONS].some((text) => RESTRICTS.test(text));
+}
 
 /**
  * @param {string[]} execArgv
@@ -121,9 +142,8 @@ const RESTRICTS = /^--(experimental[-_])?permission([-_]audit)?$/;
  * @returns {string[]}  Options that load the agent. Under the permission model, they also allow the
  *   app to read the agent.
  */
-function preload(execArgv, { NODE_OPTIONS = '' }) {
-  const isRestricted = [...execArgv, ...NODE_OPTIONS.split(/[\s"]+/)].some((arg) => RESTRICTS.test(arg));
-  return [...(isRestricted ? [`--allow-fs-read=${dirname(agent)}/*`] : []), '--require', agent];
+function preload(execArgv, env) {
+  return [...(isRestricted(execArgv, env) ? [`--allow-fs-read=${dirname(agent)}/*`] : []), '--require', agent];
 }
 
 /**

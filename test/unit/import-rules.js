@@ -6,7 +6,8 @@
  */
 export const RULES = {
   bin: ['lib/cli', 'lib/render', 'lib/run'],
-  'daemon/agent': [],
+  'daemon/agent': ['daemon/agent/tree'],
+  'daemon/agent/tree': [],
   'daemon/control': [
     'api',
     'app-channel',

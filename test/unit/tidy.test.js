@@ -15,6 +15,7 @@ const FILES_MAX = 25;
 const ENTRIES = [
   'bin/nclust.js',
   'daemon/agent/agent.cjs',
+  'daemon/agent/tree/preload.cjs',
   'daemon/control/main.js',
   'daemon/control/web/page/app.js',
   'daemon/keeper/main.js',

@@ -43,7 +43,7 @@ export async function trigger({ control, clock, targets, action, params, token, 
     const place = { id, name, slot };
     const actions = readAppMetadata(kept).actions.map((known) => known.action_name);
     if (!instance) return { ...place, outcome: 'no-process' };
-    if (mode === 'exec') return { ...place, outcome: 'no-node' };
+    if (mode === 'exec' && actions.length === 0) return { ...place, outcome: 'no-node' };
     if (!actions.includes(action)) return { ...place, outcome: 'no-action', actions };
     const { instanceId } = instance;
     const reply = replyOf(control, clock, { instanceId, action, timeoutMs, signal });

@@ -2,6 +2,7 @@
 // Must not: start a process, or change the desired state.
 import { readUser } from '../../../lib/shared/host/as-user.js';
 import { followLinks, isOwnOutput } from '../../../lib/shared/host/follow-links.js';
+import { canUseChannel, hasChannel, mayStartNode } from '../../../lib/shared/spec/channel.js';
 import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
 import { logFile } from '../../../lib/shared/paths.js';
 import { extname } from 'node:path';
@@ -35,7 +36,7 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
     label,
     mode: isNode ? spec.mode : 'exec',
     file: spec.file,
-    ...(isNode ? { script: spec.script } : {}),
+    ...(isNode ? { script: spec.script } : { hasChannel: hasChannel(spec), hasPreload: mayStartNode(spec) }),
     args: isNode ? spec.args : spec.execArgs,
     execArgv: isNode ? spec.interpreterArgs : [],
     slot: place.slot,
@@ -91,12 +92,12 @@ export function createLabel(spec, { id, slot, generation }, { spawns, logs, scop
  * @param {AppSpec} spec
  * @returns {Label['stop']}
  */
-export function stopSettings({ kind, killTimeoutMs, stopSignal, treekill, shutdownWithMessage }) {
+export function stopSettings(spec) {
   return {
-    killTimeoutMs,
-    signal: stopSignal,
-    tree: treekill,
-    ...(shutdownWithMessage && kind === 'node' ? { message: true } : {}),
+    killTimeoutMs: spec.killTimeoutMs,
+    signal: spec.stopSignal,
+    tree: spec.treekill,
+    ...(spec.shutdownWithMessage && canUseChannel(spec) ? { message: true } : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { constants } from 'node:os';
+import { basename } from 'node:path';
 import { promisify } from 'node:util';
 
 const MARKER = 'NCLUST_INSTANCE=';
@@ -15,6 +16,7 @@ const PS_MS = 2_000;
  * @property {string | null} startTicks  Distinguishes reused pids. null without /proc.
  * @property {string | null} instanceId  A marker in the environment. Children inherit it.
  * @property {number | null} uid  The real user. On Linux null if the process has no marker.
+ * @property {string} [program]  The name of its program, without /proc.
  */
 
 /**
@@ -87,12 +89,26 @@ export function readStat(pid) {
 /**
  * @param {number} pid
  * @param {'SigCgt' | 'SigIgn'} kind  SigCgt: a handler exists. SigIgn: the signal is ignored.
- * @param {'SIGTERM' | 'SIGINT'} signal
+ * @param {'SIGTERM' | 'SIGINT' | 'SIGURG'} signal
  * @returns {boolean}  false also if /proc/PID/status cannot be read.
  */
 export function hasSignal(pid, kind, signal) {
   const mask = readProc(pid, 'status')?.match(new RegExp(`^${kind}:\\s*([0-9a-f]+)`, 'm'))?.[1];
   return mask !== undefined && (BigInt(`0x${mask}`) >> BigInt(constants.signals[signal] - 1)) % 2n === 1n;
+}
+
+/**
+ * Returns the name of the program file, because a process can change its title.
+ * @param {ProcessEntry} entry
+ * @returns {string}  Empty: the process has exited, or belongs to another user.
+ */
+export function readProgram({ pid, program }) {
+  if (program !== undefined) return program;
+  try {
+    return basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ''));
+  } catch {
+    return '';
+  }
 }
 
 /**
@@ -147,6 +163,7 @@ async function fromPs() {
         startTicks: null,
         instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[6])?.[1] ?? null,
         uid: Number(match[4]),
+        program: basename(match[6].split(' ')[0]),
       },
     ];
   });

@@ -1,4 +1,5 @@
 import { NclustError } from '../../shared/errors.js';
+import { warnAboutShutdownMessage } from '../../shared/spec/channel.js';
 import { createFault, toFault, joinKeyPath } from '../faults.js';
 import { placeScript } from '../place-script.js';
 import { buildSpec } from './build.js';
@@ -44,7 +45,10 @@ export function buildSpecFromEntry({ keyPath, options, faults: own }, { cwd: she
     return {
       spec,
       faults: own,
-      warnings: isAlone ? [`"${spec.name}" runs in fork mode, although its exec_mode is cluster: ${why}.`] : [],
+      warnings: [
+        ...(isAlone ? [`"${spec.name}" runs in fork mode, although its exec_mode is cluster: ${why}.`] : []),
+        ...warnAboutShutdownMessage(spec),
+      ],
     };
   } catch (error) {
     return {

@@ -103,10 +103,11 @@ test('the scheduling is set only in cluster mode, and the slot always', () => {
   expect(params(makeSpec({ mode: 'fork' }))).not.toHaveProperty('scheduling');
 });
 
-test('only a Node.js program can be asked to exit by a message', () => {
-  expect(params(makeSpec({ shutdownWithMessage: true })).label.stop.message).toBe(true);
-  expect(params(makeSpec()).label.stop).not.toHaveProperty('message');
-  expect(params(makeSpec({ kind: 'exec', mode: 'fork', shutdownWithMessage: true })).label.stop).not.toHaveProperty(
-    'message',
-  );
+test('only a program that can use the channel is asked to exit by a message', () => {
+  const exec = { kind: 'exec', mode: 'fork', shutdownWithMessage: true };
+  const messageOf = (fields) => params(makeSpec(fields)).label.stop.message;
+  expect(messageOf({ shutdownWithMessage: true })).toBe(true);
+  expect(messageOf({})).toBeUndefined();
+  expect(messageOf({ ...exec, file: '/usr/bin/node' })).toBe(true);
+  expect(messageOf({ ...exec, file: '/usr/bin/python3' })).toBeUndefined();
 });

@@ -1,0 +1,72 @@
+// Takes the preload from a launcher such as npm to the Node.js program that it starts.
+'use strict';
+
+const fs = require('node:fs');
+
+const CMD = 'NODE_NCLUST';
+const SIGNALS = ['SIGINT', 'SIGTERM'];
+const WORDS = /\s*--require="(?:\\.|[^"\\])*\/agent\/tree\/preload\.cjs"/g;
+/** Under the permission model, Node.js cannot read the preload. */
+const RESTRICTS = /--(experimental[-_])?permission/;
+/** Launchers are packages. An app usually is not, so its children do not get the preload. */
+const PACKAGE = /\/(node_modules|\.yarn|corepack|share\/nodejs)\//;
+
+function isLauncher() {
+  try {
+    return PACKAGE.test(fs.realpathSync(process.argv[1]));
+  } catch {
+    return false; // There is no script, for example with --eval.
+  }
+}
+
+/** Removes the preload from NODE_OPTIONS. */
+function hideWords() {
+  const rest = process.env.NODE_OPTIONS?.replace(WORDS, '').trim();
+  if (rest) process.env.NODE_OPTIONS = rest;
+  else delete process.env.NODE_OPTIONS;
+}
+
+/**
+ * Lets the system know which signals the app handles, so that the keeper can choose one. At first
+ * Node.js itself catches these signals. After the last listener is removed, it does not.
+ */
+function showHandlers() {
+  for (const signal of SIGNALS) {
+    const nothing = () => {};
+    process.on(signal, nothing);
+    process.removeListener(signal, nothing);
+  }
+}
+
+/**
+ * Adds the preload to the environment of each process that this launcher starts, and passes on
+ * which signals that process handles. The preload is not in process.env, because the file may be
+ * gone when a process starts much later.
+ * @param {string} preload
+ */
+function travel(preload) {
+  const words = `--require="${preload.replace(/["\\]/g, '\\$&')}"`;
+  const { prototype } = /** @type {any} */ (require('node:child_process')).ChildProcess;
+  const { spawn } = prototype;
+  const send = process.send?.bind(process);
+  prototype.spawn = /** @this {import('node:child_process').ChildProcess} */ function (/** @type {any} */ options) {
+    const { envPairs, args = [] } = options;
+    if (Array.isArray(envPairs) && fs.existsSync(preload) && !RESTRICTS.test(args.join(' '))) addWords(envPairs, words);
+    this.on('internalMessage', (message) => {
+      if (message?.cmd === CMD && process.connected) send?.(message, undefined, undefined, () => {});
+    });
+    return Reflect.apply(spawn, this, [options]);
+  };
+}
+
+/**
+ * @param {string[]} envPairs
+ * @param {string} words
+ */
+function addWords(envPairs, words) {
+  const at = envPairs.findIndex((pair) => pair.startsWith('NODE_OPTIONS='));
+  if (at === -1) envPairs.push(`NODE_OPTIONS=${words}`);
+  else envPairs[at] += ` ${words}`;
+}
+
+module.exports = { CMD, SIGNALS, hideWords, isLauncher, showHandlers, travel };
