@@ -24,6 +24,13 @@ function start() {
   // variable.
   if (settings === null || typeof process.send !== 'function') return;
   const { requireOnDemand } = loader();
+  const { followPrimary, followWorkers } = /** @type {typeof import('./tree/own-workers.cjs')} */ (
+    requireOnDemand('./tree/own-workers.cjs')
+  );
+  if (settings.isOwnWorker) {
+    const { Servers } = /** @type {typeof import('./servers.cjs')} */ (requireOnDemand('./servers.cjs'));
+    return followPrimary(new Servers(), requireOnDemand);
+  }
   const { onBooted } = /** @type {typeof import('./booted.cjs')} */ (requireOnDemand('./booted.cjs'));
   const { createChannel } = /** @type {typeof import('./channel.cjs')} */ (requireOnDemand('./channel.cjs'));
   const { patchListen } = /** @type {typeof import('./listen-patch.cjs')} */ (requireOnDemand('./listen-patch.cjs'));
@@ -41,7 +48,8 @@ function start() {
   keepLastWords();
   anyPort();
   const sockets = patchListen(channel, settings);
-  obey(channel, sockets, requireOnDemand, beginVitals(channel, sockets, requireOnDemand, settings.metrics !== false));
+  const vitals = beginVitals(channel, sockets, requireOnDemand, settings.metrics !== false);
+  obey(channel, sockets, requireOnDemand, vitals, followWorkers(__filename));
   tellExceptions(channel);
   channel.say({ act: 'hello' });
   onBooted(() => void channel.say({ act: 'booted' }));
@@ -95,8 +103,9 @@ function beginVitals(channel, { servers }, requireOnDemand, isMeasured) {
  * @param {SocketClaims} sockets
  * @param {typeof import('./loader.cjs').requireOnDemand} requireOnDemand
  * @param {ReturnType<typeof beginVitals>} vitals
+ * @param {ReturnType<typeof import('./tree/own-workers.cjs').followWorkers>} drainWorkers
  */
-function obey(channel, sockets, requireOnDemand, vitals) {
+function obey(channel, sockets, requireOnDemand, vitals, drainWorkers) {
   let takeBack = () => {};
   channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();
@@ -105,12 +114,15 @@ function obey(channel, sockets, requireOnDemand, vitals) {
     channel.say({ act: 'draining', caught: caughtSignals(), hasWorkers: hasWorkers() });
     // channel.letGo lets the process exit when the app has closed everything. Otherwise the open
     // channel would keep the process alive.
-    requireOnDemand('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
+    const drained = () => {
       // Sends the last report now, because after "drained" the keeper may send a signal. Without a
       // handler for this signal, the process ends at once, and the 'exit' event does not occur.
       vitals.report();
       channel.say({ act: 'drained', caught: caughtSignals() });
-    });
+    };
+    requireOnDemand('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () =>
+      drainWorkers({ mode, signal }, drained),
+    );
   });
   channel.on('park', () => {
     takeBack = requireOnDemand('./drain.cjs').park(sockets);
@@ -238,7 +250,7 @@ function hidePreload() {
   execArgv.splice(isAllowed ? at - 1 : at, isAllowed ? 3 : 2);
 }
 
-/** @returns {Settings & { metrics?: boolean, logFiles?: LogFiles } | null} */
+/** @returns {Settings & { metrics?: boolean, logFiles?: LogFiles, isOwnWorker?: boolean } | null} */
 function takeSettings() {
   const text = process.env.NCLUST_AGENT;
   delete process.env.NCLUST_AGENT;

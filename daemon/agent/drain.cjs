@@ -51,7 +51,8 @@ const SIGNAL_WAIT_MS = 5_000;
  * @param {'handover' | 'finish'} o.mode
  * @param {boolean} [o.byMessage]  The app gets the message 'shutdown' instead of a signal.
  * @param {NodeJS.Signals | null} [o.signal]  null: SIGTERM or SIGINT.
- * @param {() => void} o.onAsked  Called when a handler of the app gets its signal or the message.
+ * @param {() => void} [o.onAsked]  Called when a handler of the app gets its signal or the message.
+ *   Default: the process does not wait for the signal.
  * @param {() => void} onDrained
  */
 function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onDrained) {
@@ -65,7 +66,7 @@ function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onD
       halfClose: isHandover && !isHandled(events) ? createHalfClose() : undefined,
     },
     () => {
-      stayFor(events, onAsked);
+      if (onAsked) stayFor(events, onAsked);
       closeWebSockets(sockets.servers.webSockets, events, onDrained);
     },
   );

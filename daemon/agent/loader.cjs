@@ -41,14 +41,20 @@ function requireOnDemand(id) {
   if (known) return known.exports;
   const module = { exports: {} };
   loaded.set(id, module);
-  vm.compileFunction(readSource(id), ['module', 'require'], { filename: fileOf(id) })(module, own);
+  vm.compileFunction(readSource(id), ['module', 'require'], { filename: fileOf(id) })(module, ownOf(id));
   return module.exports;
 }
 
-/** @param {string} wanted */
-function own(wanted) {
-  if (wanted === './loader.cjs') return { requireOnDemand, readSource };
-  return wanted.startsWith('./') ? requireOnDemand(wanted) : require(wanted);
+/**
+ * @param {string} id
+ * @returns {(wanted: string) => any}  The function `require` of this file.
+ */
+function ownOf(id) {
+  const folder = id.slice(0, id.lastIndexOf('/') + 1);
+  return (wanted) => {
+    if (wanted === './loader.cjs') return { requireOnDemand, readSource };
+    return wanted.startsWith('./') ? requireOnDemand(folder + wanted.slice(2)) : require(wanted);
+  };
 }
 
 /** @param {string} id */

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Agent } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { ask, openConnections } from '../helpers/connections.js';
@@ -49,6 +50,32 @@ test('an app with its own node:cluster serves again after unpark', async () => {
   await keeper.call('unpark', { instanceId: 'old' });
   expect(before).toBeGreaterThan(0);
   expect((await ask({ port })).pid).toBeGreaterThan(0);
+});
+
+test.each([
+  ['has no handler', ''],
+  ['ends its workers at once', "process.on('SIGTERM', () => process.exit());"],
+  ['signals its workers', "process.on('SIGTERM', () => Object.values(cluster.workers).forEach((one) => one.kill()));"],
+])('the workers of an app with its own node:cluster keep every connection in a reload if it %s', async (_, handler) => {
+  const { keeper, port, start } = await running('', { mode: 'fork' });
+  const code = `
+    const cluster = require('node:cluster');
+    const slow = (request, response) => { say('request'); setTimeout(() => answer(request, response), 300); };
+    if (cluster.isPrimary) { cluster.fork(); cluster.fork(); ${handler} }
+    else http.createServer(slow).listen(Number(process.env.PORT), () => say('worker listens'));`;
+  await start('one', { env: { CODE: code, PORT: String(port) } });
+  await waitFor('both workers', () => keeper.output('one').split('worker listens').length === 3);
+  const agents = [1, 2, 3, 4].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+  onTestFinished(() => agents.forEach((agent) => agent.destroy()));
+  const askAll = () => Promise.all(agents.map((agent) => ask({ port, agent })));
+  await askAll();
+  const inFlight = Promise.all(agents.slice(2).map((agent) => ask({ port, agent })));
+  await waitFor('the requests in flight', () => keeper.output('one').match(/request/g).length === 6);
+  await keeper.retire('one', { drain: 'handover' });
+  // The next requests of idle connections come while the instance ends.
+  const late = Promise.all(agents.slice(0, 2).map((agent) => ask({ port, agent })));
+  expect([...(await inFlight), ...(await late)]).toHaveLength(4);
+  await keeper.event('gone', 'one');
 });
 
 async function asksToUpgrade(port) {

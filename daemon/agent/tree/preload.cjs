@@ -4,8 +4,9 @@
 'use strict';
 
 const { isMainThread } = require('node:worker_threads');
+const { CMD } = require('./before-spawn.cjs');
 const { whenDisconnected } = require('./disconnect.cjs');
-const { CMD, SIGNALS, hideWords, isLauncher, showHandlers, travel } = require('./travel.cjs');
+const { SIGNALS, hideWords, isLauncher, showHandlers, travel } = require('./travel.cjs');
 
 if (isMainThread) begin();
 
@@ -19,7 +20,8 @@ function begin() {
   } catch {
     // Another preload has replaced a function that this file uses. The app works without it.
   }
-  for (const name of ['preload', 'disconnect', 'travel']) delete require.cache[`${__dirname}/${name}.cjs`];
+  for (const name of ['preload', 'before-spawn', 'disconnect', 'travel'])
+    delete require.cache[`${__dirname}/${name}.cjs`];
 }
 
 /**

@@ -2,8 +2,8 @@
 'use strict';
 
 const fs = require('node:fs');
+const { beforeSpawn, CMD } = require('./before-spawn.cjs');
 
-const CMD = 'NODE_NCLUST';
 const SIGNALS = ['SIGINT', 'SIGTERM'];
 const WORDS = /\s*--require="(?:\\.|[^"\\])*\/agent\/tree\/preload\.cjs"/g;
 /** Under the permission model, Node.js cannot read the preload. */
@@ -46,17 +46,13 @@ function showHandlers() {
  */
 function travel(preload) {
   const words = `--require="${preload.replace(/["\\]/g, '\\$&')}"`;
-  const { prototype } = /** @type {any} */ (require('node:child_process')).ChildProcess;
-  const { spawn } = prototype;
   const send = process.send?.bind(process);
-  prototype.spawn = /** @this {import('node:child_process').ChildProcess} */ function (/** @type {any} */ options) {
-    const { envPairs, args = [] } = options;
-    if (Array.isArray(envPairs) && fs.existsSync(preload) && !RESTRICTS.test(args.join(' '))) addWords(envPairs, words);
-    this.on('internalMessage', (message) => {
+  beforeSpawn((child, { envPairs, args = [] }) => {
+    if (fs.existsSync(preload) && !RESTRICTS.test(args.join(' '))) addWords(envPairs, words);
+    child.on('internalMessage', (message) => {
       if (message?.cmd === CMD && process.connected) send?.(message, undefined, undefined, () => {});
     });
-    return Reflect.apply(spawn, this, [options]);
-  };
+  });
 }
 
 /**
@@ -69,4 +65,4 @@ function addWords(envPairs, words) {
   else envPairs[at] += ` ${words}`;
 }
 
-module.exports = { CMD, SIGNALS, hideWords, isLauncher, showHandlers, travel };
+module.exports = { SIGNALS, hideWords, isLauncher, showHandlers, travel };
