@@ -35,41 +35,70 @@ const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
  *   the usage is wrong.
  */
 export async function parseCommandLine(argv, io) {
-  const end = argv.indexOf('--');
-  // Splits the words here, because commander would mix the words before and after "--".
-  const args = end === -1 ? [] : argv.slice(end + 1);
-  const ours = end === -1 ? argv : argv.slice(0, end);
-  /** @type {string[]} */
-  const printed = [];
-  let exitStatus = 0;
   if (argv.length === 0) {
     io.talk(SHORT_HELP);
     return 1;
   }
-  const plain = ours.filter((one) => !one.startsWith('-'));
+  const end = argv.indexOf('--');
+  const ours = end === -1 ? argv : argv.slice(0, end);
+  const plain = (ours.some((one) => !one.startsWith('-')) ? ours : argv).filter((one) => !one.startsWith('-'));
   const isAbout = plain[0] === 'help';
   const word = plain[isAbout ? 1 : 0];
-  // The page of "help" is the list of all commands.
-  const parsed = isAbout && word === 'help' ? ['help', ...ours.filter((one) => one !== 'help')] : ours;
   // If --help precedes the command, it explains all commands.
   const isAboutAll =
     word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
   const meant = word === undefined || isAboutAll ? undefined : findCommand(word);
   if (isAbout && word !== undefined && word !== 'help' && !meant)
     throw (await import('./usage-error.js')).unknownCommandError(word);
+  // The page of "help" is the list of all commands.
+  if (isAbout && word === 'help') return parseWords(['help', ...ours.filter((one) => one !== 'help')], [], meant, io);
+  // Words after "--" are arguments for the app. If the command takes none, or no target precedes
+  // them, they are words of the command: none may get lost, because "flush" alone empties all logs.
+  if (end === -1 || isAbout || !meant?.takesArguments) return parseWords(argv, [], meant, io);
+  try {
+    return await parseWords(ours, argv.slice(end + 1), meant, io);
+  } catch (error) {
+    if (!(error instanceof NoTarget)) throw error;
+    const next = argv.indexOf('--', end + 1);
+    return await (next === -1
+      ? parseWords(argv, [], meant, io)
+      : parseWords(argv.slice(0, next), argv.slice(next + 1), meant, io));
+  }
+}
+
+/** The words before "--" name no target. */
+class NoTarget extends Error {}
+
+/** Options that may have taken the script. See separateExitCodes() and separateWatched(). */
+const MAY_HOLD_TARGET = ['watch', 'stopExitCodes'];
+
+/**
+ * @param {string[]} words
+ * @param {string[]} args  For the app.
+ * @param {Row | undefined} meant
+ * @param {Io} io
+ * @returns {Promise<number>}  The exit status. Rejects with NoTarget if there are only `args`.
+ */
+async function parseWords(words, args, meant, io) {
+  /** @type {string[]} */
+  const printed = [];
+  let exitStatus = 0;
+  const end = words.indexOf('--');
+  const ours = end === -1 ? words : words.slice(0, end);
   const program = await buildProgram(meant, args, io, {
     print: (text) => printed.push(text),
     onDone: (status) => {
       exitStatus = status;
     },
-    isBrief: (isAbout || ours.some((one) => ['-h', '--help'].includes(one))) && !ours.includes('--all'),
+    isBrief: ['-h', '--help', 'help'].some((one) => ours.includes(one)) && !ours.includes('--all'),
   });
   try {
-    await program.parseAsync(parsed, { from: 'user' });
+    await program.parseAsync(words, { from: 'user' });
     return exitStatus;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
+    if (error.code === 'commander.missingArgument' && args.length > 0) throw new NoTarget();
     throw (await import('./usage-error.js')).usageError(error, ours);
   } finally {
     if (printed.length > 0) await io.print(printed.join(''));
@@ -147,6 +176,8 @@ async function addAction(program, command, row, args, io, { onDone, isBrief }) {
   const unneeded = row.words ? pm2OnlyOptions(row, optionsOfApp) : [];
   command.action(async (...given) => {
     const { words, options } = splitGiven(given);
+    const isTargetless = words.length === 0 && !MAY_HOLD_TARGET.some((key) => Array.isArray(options[key]));
+    if (args.length > 0 && isTargetless) throw new NoTarget();
     sayNotNeeded(unneeded, command, io);
     const { perform } = await import('./run-command.js');
     onDone(await perform(row, words, { ...options, ...program.opts() }, args, io));
@@ -161,7 +192,7 @@ async function addAction(program, command, row, args, io, { onDone, isBrief }) {
   for (const flags of ['--color', '--no-color', '-s, --silent']) command.addOption(new Option(flags).hideHelp());
   for (const [flags] of unneeded) command.addOption(new Option(flags).hideHelp());
   if (row.name === 'start') command.usage('[options] <script|command|config|name|id...> [-- args for the app]');
-  else if (row.takesOptionsOf) command.usage(`[options] ${row.words} [-- args for the app]`);
+  else if (row.takesArguments) command.usage(`[options] ${row.words} [-- args for the app]`);
   if (row.examples) command.addHelpText('after', `\nExamples:\n${row.examples.map((line) => `  ${line}\n`).join('')}`);
 }
 

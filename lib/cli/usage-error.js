@@ -52,7 +52,8 @@ const PROPOSED = [
  * @param {string[]} argv
  */
 export function usageError({ code, message }, argv) {
-  const [sentence, meant = ''] = message.replace(/^error: /, '').split('\n');
+  const [first, meant = ''] = message.replace(/^error: /, '').split('\n');
+  const sentence = first.replace(/\.$/, '');
   if (code === 'commander.unknownCommand') return unknownCommandError(/'(.*)'/.exec(sentence)?.[1] ?? '');
   const word = argv.find((one) => findCommand(one) !== undefined);
   const page = word === undefined ? 'nclust help' : `nclust help ${word}`;

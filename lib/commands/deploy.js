@@ -19,10 +19,9 @@ import { shellQuote } from '../shared/shell-quote.js';
  * @param {Context} context
  * @param {string[]} words  [file] environment [command [words...]]
  * @param {Record<string, any>} options
- * @param {string[]} args  More words of a command.
  * @returns {AsyncGenerator<HostLine, void, void>}
  */
-export async function* deploy(context, words, { parallel: isParallel = false }, args) {
+export async function* deploy(context, words, { parallel: isParallel = false }) {
   const [first = '', ...rest] = words;
   const given = isConfigName(first) || /\.[cm]?[jt]s$/.test(first) ? first : null;
   const [name, command, ...more] = given === null ? words : rest;
@@ -62,7 +61,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
       else show(`${isLabelled ? `[${toOneLine(host)}] ` : ''}${toSafeLine(text)}`);
     },
   };
-  const work = perform(deployment, around, command, [...more, ...args]).finally(() => {
+  const work = perform(deployment, around, command, more).finally(() => {
     leaveSignals();
     lines.end();
   });

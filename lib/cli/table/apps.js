@@ -10,6 +10,7 @@ export const APPS = [
     brief: 'start a script, a command, a config file or a listed app',
     help: 'start a script, a program, a shell command or the apps of a config file, or start a listed app again',
     takesOptionsOf: 'start',
+    takesArguments: true,
     options: [
       ['-f, --force', 'start it once more even if it is in the list'],
       ['-a, --update-env', 'give apps that are in the list the variables of this shell'],
@@ -54,6 +55,7 @@ export const APPS = [
     brief: 'stop apps and start them again',
     help: 'stop apps and start them again; options given here stay in effect',
     takesOptionsOf: 'restart',
+    takesArguments: true,
     options: [
       ['-a, --update-env', 'give them the variables of this shell, not those they were started with'],
       ['--watch', 'start or stop watching their files'],
@@ -76,6 +78,7 @@ export const APPS = [
     brief: 'replace apps by new instances, without losing a request',
     help: 'replace apps by new instances, without losing a request; options given here stay in effect',
     takesOptionsOf: 'reload',
+    takesArguments: true,
     options: [
       ['-a, --update-env', 'give them the variables of this shell, not those they were started with'],
       NO_WAIT,

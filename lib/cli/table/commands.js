@@ -23,6 +23,7 @@ const HELP = [
   {
     name: 'completion',
     words: '<what> [shell]',
+    takesArguments: true,
     brief: 'complete commands, options and apps with the TAB key',
     help: 'complete commands, options and apps with the TAB key: install, uninstall, or print for bash, zsh or fish',
     examples: ['nclust completion install', 'nclust completion zsh > ~/.zfunc/_nclust'],

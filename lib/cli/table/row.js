@@ -25,7 +25,8 @@
  * @property {string} [brief]  `help` on one line, for the list of all commands. Default: `help`.
  * @property {[flags: string, help: string][]} [options]
  * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Takes these options of
- *   config/options/options.js, and arguments for the app after "--".
+ *   config/options/options.js.
+ * @property {boolean} [takesArguments]  Words after "--" are arguments for the app.
  * @property {string[]} [examples]
  * @property {boolean} [isHidden]  Left out of the help.
  * @property {() => Promise<Loaded>} load

@@ -10,6 +10,7 @@ export const RUN = [
     brief: 'run apps in the foreground until they exit, for containers',
     help: 'run apps in the foreground until they exit, for containers: passes on output, signals and exit status',
     takesOptionsOf: 'start',
+    takesArguments: true,
     options: [
       ['--only <names>', 'with a config file: only these apps, "api,worker"'],
       ['--env <name>', 'with a config file: also use the variables of "env_<name>"'],
