@@ -5,7 +5,7 @@ export type Variables = Record<string, unknown>;
 
 /** One app of a config file. */
 export interface AppConfig {
-  /** A file, a program in PATH, or a shell command (with a space). */
+  /** A file, a folder with index.js, a program in PATH, or a shell command (with a space). */
   script?: string;
   /** The same as `script`. */
   exec?: string;
@@ -59,9 +59,9 @@ export interface AppConfig {
   /** Restart it when it exits. Default: true. */
   autorestart?: boolean;
   /** Unstable exits that are allowed within 10 minutes. Default: 16. */
-  max_restarts?: number;
+  max_restarts?: number | string;
   /** The same as `max_restarts`. */
-  maxRestarts?: number;
+  maxRestarts?: number | string;
   /** Wait before a restart. Default: 0. A bare number is ms. */
   restart_delay?: number | string;
   /** The same as `restart_delay`. */

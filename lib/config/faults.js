@@ -1,5 +1,6 @@
 import { NclustError } from '../shared/errors.js';
-import { findAttribute, TOP_LEVEL } from './options/schema.js';
+import { isUnset } from './options/readers.js';
+import { ENVIRONMENT_PREFIX, findAttribute, TOP_LEVEL } from './options/schema.js';
 
 /**
  * @typedef {object} Fault
@@ -83,6 +84,7 @@ export function unreadableError(file, why, { line = null, column = null, hint = 
  * @property {{ keyPath: string, entry: unknown }[]} sites  Entries of `static`.
  * @property {Record<string, unknown> | null} deploy
  * @property {string[]} unknown  Key paths.
+ * @property {string[]} warnings
  * @property {Fault[]} faults
  */
 
@@ -105,22 +107,21 @@ export function readShape(value, keyPath = '') {
       : shape({ faults: [createFault(keyPath, 'contains no apps', SHAPES)] });
   const inner = ['nclust', 'pm2'].find((key) => value[key] !== undefined);
   if (inner) return readShape(value[inner], joinKeyPath(keyPath, inner));
-  const { apps = [], static: sites = [], deploy = null, ...others } = value;
+  const { apps, static: sites, deploy, ...others } = value;
+  const own = Object.keys(others).filter((key) => key.startsWith(ENVIRONMENT_PREFIX) || findAttribute(key) !== null);
   return shape({
-    apps: Array.isArray(apps)
-      ? listed(apps, joinKeyPath(keyPath, 'apps'))
-      : [{ keyPath: joinKeyPath(keyPath, 'apps'), entry: apps }],
-    sites: Array.isArray(sites)
-      ? listed(sites, joinKeyPath(keyPath, 'static'))
-      : [{ keyPath: joinKeyPath(keyPath, 'static'), entry: sites }],
+    apps: listed(apps, joinKeyPath(keyPath, 'apps')),
+    sites: listed(sites, joinKeyPath(keyPath, 'static')),
     deploy: isRecord(deploy) ? deploy : null,
     unknown: Object.keys(others)
-      .filter((key) => key !== FOR_EDITORS)
+      .filter((key) => key !== FOR_EDITORS && !own.includes(key))
       .map((key) => joinKeyPath(keyPath, key)),
-    faults:
-      deploy === null || isRecord(deploy)
+    warnings: [
+      ...own.map((key) => `"${joinKeyPath(keyPath, key)}" has no effect beside "apps": write it into each app.`),
+      ...(isUnset(deploy) || isRecord(deploy)
         ? []
-        : [createFault(joinKeyPath(keyPath, 'deploy'), holds(deploy), 'an object')],
+        : [`${createFault(joinKeyPath(keyPath, 'deploy'), holds(deploy), 'an object').message} It is ignored.`]),
+    ],
   });
 }
 
@@ -150,15 +151,19 @@ export function holds(value) {
  * @returns {Shape}
  */
 function shape(given) {
-  return { apps: [], sites: [], deploy: null, unknown: [], faults: [], ...given };
+  return { apps: [], sites: [], deploy: null, unknown: [], warnings: [], faults: [], ...given };
 }
 
 /**
- * @param {unknown[]} entries
+ * Leaves out what is not set, as in `apps: [isProduction && { ... }]`.
+ * @param {unknown} value  An entry, or a list of them.
  * @param {string} keyPath
  */
-function listed(entries, keyPath) {
-  return entries.map((entry, at) => ({ keyPath: `${keyPath}[${at}]`, entry }));
+function listed(value, keyPath) {
+  const entries = Array.isArray(value)
+    ? value.map((entry, at) => ({ keyPath: `${keyPath}[${at}]`, entry }))
+    : [{ keyPath, entry: value }];
+  return entries.filter(({ entry }) => !isUnset(entry));
 }
 
 /** @param {Record<string, unknown>} value */

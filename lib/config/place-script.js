@@ -1,11 +1,11 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { isFile } from './find.js';
 
 /**
  * @typedef {object} Place
  * @property {string} cwd  Absolute. It may not exist.
- * @property {string | null} file  Absolute. Null: not a file.
+ * @property {string | null} file  Absolute; of a folder, its main file. Null: not a file.
  */
 
 /**
@@ -23,13 +23,49 @@ export function placeScript(script, cwd, { folder, shellCwd }) {
   const folders = [...new Set([folder, shellCwd])];
   if (cwd !== undefined) {
     const from = folders.map((one) => resolve(one, cwd)).find(isFolder) ?? resolve(folder, cwd);
-    return { cwd: from, file: [from, ...folders].map((one) => resolve(one, script)).find(isFile) ?? null };
+    return {
+      cwd: from,
+      file: [from, ...folders].map((one) => fileOf(one, script)).find((file) => file !== null) ?? null,
+    };
   }
-  if (isAbsolute(script)) return { cwd: projectOf(folder, shellCwd), file: isFile(script) ? script : null };
-  const home = folders.find((one) => isFile(join(one, script)));
+  if (isAbsolute(script)) return { cwd: projectOf(folder, shellCwd), file: fileOf('/', script) };
+  const home = folders.find((one) => fileOf(one, script) !== null);
   return home === undefined
     ? { cwd: projectOf(folder, shellCwd), file: null }
-    : { cwd: home, file: join(home, script) };
+    : { cwd: home, file: fileOf(home, script) };
+}
+
+/**
+ * The word "serve" alone may be a program, and wins over a folder of this name.
+ * @param {string} folder
+ * @param {string} script
+ */
+function fileOf(folder, script) {
+  const path = resolve(folder, script);
+  if (isFile(path)) return path;
+  return /\/|^\.+$/.test(script) ? mainFile(path) : null;
+}
+
+/**
+ * Returns the file that `node <folder>` runs: `main` of its package.json, or index.js. Does not use
+ * require.resolve(), because that follows links: an app in /srv/app/current would keep its release.
+ * @param {string} folder  Absolute.
+ * @returns {string | null}
+ */
+export function mainFile(folder) {
+  const main = mainOf(join(folder, 'package.json'));
+  const names = main === null ? [] : [main, `${main}.js`, join(main, 'index.js')];
+  return [...names, 'index.js'].map((name) => join(folder, name)).find(isFile) ?? null;
+}
+
+/** @param {string} file */
+function mainOf(file) {
+  try {
+    const { main } = JSON.parse(readFileSync(file, 'utf8'));
+    return typeof main === 'string' ? main : null;
+  } catch {
+    return null; // package.json is missing or invalid.
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { describeListenFailure } from '../shared/death-text.js';
+import { describeAutorestart, describeListenFailure } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
 import { describeDeath, isFinish } from './death.js';
 import { logRows, triggerRows } from './describe-rows.js';
@@ -115,7 +115,7 @@ function programRows(slot) {
 function policyRows({ spec }) {
   if (!spec) return [];
   return [
-    ['autorestart', spec.autorestart ? `yes, up to ${spec.maxRestarts} unstable exits in 10m` : 'no'],
+    ['autorestart', describeAutorestart(spec)],
     [
       'restart delay',
       spec.restartDelayMs > 0

@@ -1,6 +1,13 @@
 import { shellQuote } from './shell-quote.js';
+import { UNLIMITED } from './units.js';
 
 /** @import { Death, ListenFailure } from './wire/protocol.js' */
+
+/** @param {{ autorestart: boolean, maxRestarts: number }} spec */
+export function describeAutorestart({ autorestart, maxRestarts }) {
+  if (!autorestart) return 'no';
+  return maxRestarts === UNLIMITED ? 'yes, without a limit' : `yes, up to ${maxRestarts} unstable exits in 10m`;
+}
 
 export const CLEAN_EXIT = 'it had nothing left to do, or exited without an error';
 

@@ -10,6 +10,12 @@ const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** @type {Record<string, number>} */
 const BYTES = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
+/** If a timer is longer than this, Node.js fires the timer after 1 ms. */
+export const TIMER_MAX_MS = 2_147_483_647;
+
+/** The value of `max_restarts: Infinity`, because JSON has no Infinity. */
+export const UNLIMITED = TIMER_MAX_MS;
+
 /**
  * @param {string | number} value
  * @returns {number | null}

@@ -97,7 +97,7 @@ export function cronerNextRun(pattern, afterMs) {
   // croner is loaded on demand, because most homes have no cron.
   const require = createRequire(import.meta.url);
   const { Cron } = /** @type {typeof import('croner')} */ (require('croner'));
-  return new Cron(pattern, { paused: true }).nextRun(new Date(afterMs))?.getTime() ?? null;
+  return new Cron(pattern, { paused: true, sloppyRanges: true }).nextRun(new Date(afterMs))?.getTime() ?? null;
 }
 
 /**

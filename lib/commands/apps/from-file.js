@@ -53,6 +53,7 @@ export async function renewFromFile(context, how, file, options, read) {
   const { wait, json } = options;
   const isCounted = read.instances !== undefined;
   const config = await readSpecs(context, readFileApps(context, file, options, read));
+  const { refused } = config;
   const client = await context.manager();
   const request = {
     specs: config.specs,
@@ -64,24 +65,36 @@ export async function renewFromFile(context, how, file, options, read) {
   };
   const names = config.specs.map(({ name }) => name).join(', ');
   /** @type {{ slots: SlotStatus[], plan?: PlanItem[] }} */
-  const { slots, plan = [] } = await carryOut(context, client, 'restartFromFile', request, `${DOING[how]} ${names}`);
+  const { slots, plan = [] } = await carryOut(
+    context,
+    client,
+    'restartFromFile',
+    request,
+    `${DOING[how]} ${names}`,
+  ).catch((error) => {
+    if (refused) context.talk(refused.message);
+    throw error;
+  });
   if (!json && !isCounted) for (const sentence of plan.flatMap(explainInstances)) context.talk(sentence);
-  return reportChange(context, client, slots, { done: wait ? DONE[how] : DOING[how], json });
+  const outcome = await reportChange(context, client, slots, { done: wait ? DONE[how] : DOING[how], json });
+  if (refused) throw refused;
+  return outcome;
 }
 
 /**
  * @param {Context} context
  * @param {Wanted} wanted
- * @returns {Promise<{ specs: AppSpec[], file: string | null }>}  At least one spec.
+ * @returns {Promise<{ specs: AppSpec[], file: string | null, refused: NclustError | null }>}  At
+ *   least one spec.
  */
 async function readSpecs(context, wanted) {
   const { readConfig } = await import('../../config/file/read.js');
-  const config = await readConfig(wanted);
+  const config = await readConfig(wanted, { isPartial: true });
   for (const warning of config.warnings) context.talk(warning);
   const { addVersioning } = await import('../../config/spec/git.js');
   const specs = await addVersioning(config.specs);
   if (specs.length === 0) throw noApps(config.file);
-  return { specs, file: config.file };
+  return { specs, file: config.file, refused: config.refused };
 }
 
 /**

@@ -1,13 +1,15 @@
-import { basename, extname } from 'node:path';
+import { basename, extname, resolve } from 'node:path';
 import { nearWords } from '../../shared/did-you-mean.js';
 import { createFault, toFault, FOR_EDITORS, holds, isRecord, joinKeyPath } from '../faults.js';
 import { readEnvironment } from '../options/file-only.js';
+import { isUnset } from '../options/readers.js';
 import { ATTRIBUTES, ENVIRONMENT_PREFIX, findAttribute, listSpellings } from '../options/schema.js';
 import { placeScript } from '../place-script.js';
 import { findProgram } from '../spec/find-program.js';
 import { isServeApp, serveApp, staticSite } from './static-site.js';
 
 /** @import { Fault } from '../faults.js' */
+/** @import { Attribute } from '../options/schema.js' */
 
 /**
  * @typedef {object} Entry
@@ -15,6 +17,8 @@ import { isServeApp, serveApp, staticSite } from './static-site.js';
  * @property {Record<string, any>} options  By the `key` of the attribute.
  * @property {Record<string, ReturnType<typeof readEnvironment>>} environments  By the name in
  *   `env_<name>`.
+ * @property {Map<string, string>} said  For each attribute its key in the file, which may be an
+ *   alias.
  * @property {Fault[]} faults
  * @property {string[]} warnings
  */
@@ -33,20 +37,18 @@ const SUGGESTION = { longerBy: 3, from: 4 };
  */
 export function readEntry(entry, keyPath) {
   /** @type {Entry} */
-  const read = { keyPath, options: {}, environments: {}, faults: [], warnings: [] };
+  const read = { keyPath, options: {}, environments: {}, said: new Map(), faults: [], warnings: [] };
   if (!isRecord(entry))
     return { ...read, faults: [createFault(keyPath, holds(entry), 'an object that describes an app')] };
-  /** @type {Map<string, string>} */
-  const said = new Map();
   for (const [word, value] of Object.entries(entry)) {
     if (value === undefined || value === null || word === FOR_EDITORS) continue;
     try {
-      readOne(read, word, value, said);
+      readOne(read, word, value);
     } catch (error) {
       read.faults.push(toFault(error, joinKeyPath(keyPath, word)));
     }
   }
-  if (read.options.script === undefined && !said.has('script'))
+  if (read.options.script === undefined && !read.said.has('script'))
     read.faults.push(
       createFault(joinKeyPath(keyPath, 'script'), 'is missing', 'a file, a program in PATH or a shell command'),
     );
@@ -57,23 +59,29 @@ export function readEntry(entry, keyPath) {
  * @param {Entry} read
  * @param {string} word
  * @param {unknown} value
- * @param {Map<string, string>} said  For each attribute its key in the file, which may be an alias.
  */
-function readOne(read, word, value, said) {
+function readOne(read, word, value) {
   const where = joinKeyPath(read.keyPath, word);
   const row = findAttribute(word);
   if (!row) {
     if (word.startsWith(ENVIRONMENT_PREFIX))
-      read.environments[word.slice(ENVIRONMENT_PREFIX.length)] = readEnvironment(value, where);
+      read.environments[word.slice(ENVIRONMENT_PREFIX.length)] = readEnvironment(isUnset(value) ? {} : value, where);
     else read.warnings.push(unknownKey(where, word));
     return;
   }
-  const before = said.get(row.name);
-  said.set(row.name, word);
+  const given = value === '' ? row.empty : value;
+  if (isUnset(given) && !(given === false && takesFalse(row))) return;
+  const before = read.said.get(row.name);
+  read.said.set(row.name, word);
   if (before !== undefined)
     read.warnings.push(`"${where}" is the same attribute as "${joinKeyPath(read.keyPath, before)}", and overrides it.`);
-  const found = row.read(value, where);
+  const found = row.read(given, where);
   if (row.note === undefined) read.options[row.key] = found;
+}
+
+/** @param {Attribute} row */
+function takesFalse({ schema = {} }) {
+  return [schema.type].flat().includes('boolean');
 }
 
 /**
@@ -107,7 +115,7 @@ export function readSite(site, keyPath) {
   try {
     return readEntry(staticSite(/** @type {Record<string, any>} */ (site), keyPath), keyPath);
   } catch (error) {
-    return { keyPath, options: {}, environments: {}, faults: [toFault(error, keyPath)], warnings: [] };
+    return { keyPath, options: {}, environments: {}, said: new Map(), faults: [toFault(error, keyPath)], warnings: [] };
   }
 }
 
@@ -152,6 +160,14 @@ function asServer(options, { folder, shellCwd, path }) {
  */
 function nameOf({ name, script, cwd, appendEnvToName }, { env, folder, shellCwd }) {
   const isCommand = /\s/.test(script.trim()) && placeScript(script, cwd, { folder, shellCwd }).file === null;
-  const byDefault = isCommand ? script.trim().replace(/\s+/g, ' ').slice(0, 100) : basename(script, extname(script));
+  const byDefault = isCommand ? script.trim().replace(/\s+/g, ' ').slice(0, 100) : scriptName(script, folder);
   return `${name ?? byDefault}${appendEnvToName && env !== null ? `-${env}` : ''}`;
+}
+
+/**
+ * @param {string} script
+ * @param {string} folder
+ */
+function scriptName(script, folder) {
+  return /(^|\/)\.{1,2}\/?$/.test(script) ? basename(resolve(folder, script)) : basename(script, extname(script));
 }

@@ -15,6 +15,7 @@ import { evaluationLimits } from './evaluate.js';
 import { loadConfig, STDIN } from './load.js';
 
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { Oddity } from '../evaluation/plain.js' */
 /** @import { Fault } from '../faults.js' */
 /** @import { Entry } from './entry.js' */
 
@@ -40,22 +41,27 @@ import { loadConfig, STDIN } from './load.js';
  * @property {AppSpec[]} specs
  * @property {string[]} warnings
  * @property {Record<string, unknown> | null} deploy
+ * @property {NclustError | null} refused  ERR_NCLUST_BAD_CONFIG for the apps that `specs` lacks.
  */
 
 /**
  * @param {Wanted} wanted
+ * @param {{ isPartial?: boolean }} [o]  isPartial: a fault of an app leaves out this app alone.
  * @returns {Promise<Config>}  Rejects like describeConfig(), and with one ERR_NCLUST_BAD_CONFIG for
  *   all faults (data.faults).
  */
-export async function readConfig(wanted) {
+export async function readConfig(wanted, { isPartial = false } = {}) {
   const { file, shown, folder, entries, faults, warnings, deploy } = await describeConfig(wanted);
   const surroundings = { cwd: wanted.cwd, env: wanted.shell, node: wanted.node, folder, envName: wanted.env ?? null };
   const built = entries.map((entry) => buildSpecFromEntry(entry, surroundings));
   const all = [...faults, ...built.flatMap((one) => one.faults)];
-  if (all.length > 0) throw badConfig(shown, all, warnings);
+  const specs = built.flatMap((one) => (one.spec === null || one.faults.length > 0 ? [] : one.spec));
+  const refused = all.length > 0 ? badConfig(shown, all, warnings) : null;
+  if (refused && (faults.length > 0 || specs.length === 0 || !isPartial)) throw refused;
   return {
     file,
-    specs: built.flatMap(({ spec }) => spec ?? []),
+    specs,
+    refused,
     warnings: [...warnings, ...built.flatMap((one) => one.warnings)],
     deploy,
   };
@@ -72,7 +78,7 @@ export async function readNames(wanted) {
   const nameless = entries.filter(({ options }) => options.name === undefined);
   const all = [...faults, ...nameless.flatMap((entry) => entry.faults)];
   if (all.length > 0) throw badConfig(shown, all, warnings);
-  return { file, names: entries.map(({ options }) => options.name), warnings: [] };
+  return { file, names: [...new Set(entries.map(({ options }) => options.name))], warnings: [] };
 }
 
 /**
@@ -125,7 +131,8 @@ export async function describeConfig({
     ...shape.sites.map(({ keyPath, entry }) => readSite(entry, keyPath)),
   ];
   const all = read.map((entry) => completeEntry(entry, { options, env, folder, shellCwd: cwd, path: shell.PATH }));
-  const entries = chosen(shown, all, only);
+  const odd = placeOddities(oddities, all);
+  const entries = refuseSecondNames(chosen(shown, all, only));
   checkOneName(shown, entries, options.name);
   return {
     file: isFile ? path : null,
@@ -133,17 +140,35 @@ export async function describeConfig({
     folder,
     entries,
     deploy: shape.deploy,
-    faults: [
-      ...shape.faults,
-      ...oddities.map(({ keyPath, found }) => createFault(keyPath, found, 'plain values')),
-      ...namesTwice(entries),
-    ],
+    faults: [...shape.faults, ...odd.faults],
     warnings: [
+      ...odd.warnings,
+      ...shape.warnings,
       ...shape.unknown.flatMap(misspelt),
       ...(isFunction ? [] : checkEnvironment(shown, all, env)),
       ...entries.flatMap(({ warnings }) => warnings),
     ],
   };
+}
+
+/**
+ * A value without a plain form is a fault of its app, and of the file if it holds the apps. Like
+ * PM2, ignores functions, and everything beside the apps.
+ * @param {Oddity[]} oddities
+ * @param {Entry[]} entries  Get the faults of their app.
+ */
+function placeOddities(oddities, entries) {
+  /** @type {Fault[]} */
+  const faults = [];
+  /** @type {string[]} */
+  const warnings = [];
+  for (const { keyPath, found } of oddities) {
+    const app = entries.find((entry) => entry.keyPath === '' || `${keyPath}.`.startsWith(`${entry.keyPath}.`));
+    const isWhole = keyPath === '' || TOP_LEVEL.includes(keyPath);
+    if (!isWhole && (!app || found === 'is a function')) warnings.push(`${keyPath} ${found}, which nclust ignores.`);
+    else (isWhole ? faults : /** @type {Entry} */ (app).faults).push(createFault(keyPath, found, 'plain values'));
+  }
+  return { faults, warnings };
 }
 
 /**
@@ -201,20 +226,19 @@ function checkOneName(file, entries, name) {
 
 /**
  * @param {Entry[]} entries
- * @returns {Fault[]}
+ * @returns {Entry[]}  Each entry with the name of an earlier one has a fault.
  */
-function namesTwice(entries) {
-  return entries.flatMap(({ keyPath, options: { name } }, at) => {
-    const first = name === undefined ? -1 : entries.findIndex(({ options }) => options.name === name);
-    return first === -1 || first === at
-      ? []
-      : [
-          createFault(
-            joinKeyPath(keyPath, 'name'),
-            `is "${name}", which ${entries[first].keyPath || 'another app'} is called already`,
-            'a unique name; for several processes of one app, use "instances"',
-          ),
-        ];
+function refuseSecondNames(entries) {
+  return entries.map((entry, at) => {
+    const { keyPath, options, faults } = entry;
+    const first = options.name === undefined ? at : entries.findIndex((one) => one.options.name === options.name);
+    if (first === at) return entry;
+    const fault = createFault(
+      joinKeyPath(keyPath, 'name'),
+      `is "${options.name}", which ${entries[first].keyPath || 'another app'} is called already`,
+      'a unique name; for several processes of one app, use "instances"',
+    );
+    return { ...entry, faults: [...faults, fault] };
   });
 }
 

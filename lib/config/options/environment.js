@@ -1,5 +1,5 @@
 import { FILTER_FORMS, isVariableName, SECRET_FORMS } from '../../shared/spec/environment.js';
-import { readText, badKind, badOption } from './readers.js';
+import { expandHome, isUnset, readPath, badKind, badOption } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
@@ -96,8 +96,8 @@ export const ENVIRONMENT_OPTIONS = [
  */
 function asEnvFiles(value, where) {
   if (value === false || value === null) return [];
-  const files = (Array.isArray(value) ? value : [value]).map((one) =>
-    typeof one === 'string' ? readText(one, where) : refuse(where, one, FILES_FORMS),
+  const files = (Array.isArray(value) ? value.filter((one) => !isUnset(one)) : [value]).map((one) =>
+    typeof one === 'string' ? readPath(one, where) : refuse(where, one, FILES_FORMS),
   );
   return files.length === 1 && files[0] === 'none' ? [] : files;
 }
@@ -129,7 +129,7 @@ function asSource(value, where) {
     throw badKind(where, value, `the path of a file, ${SECRET_FORMS}`);
   if (typeof text !== 'string' || text.trim() === '')
     throw badKind(`${where}.${key}`, text, 'a text that is not empty');
-  return { [key]: text };
+  return { [key]: key === 'file' ? expandHome(text) : text };
 }
 
 /**

@@ -68,7 +68,7 @@ function asVariable(value, where) {
   throw badKind(where, value, 'a text without a NUL, a number, true, false, an object or a list');
 }
 
-const { flag, text, words } = KINDS;
+const { flag, path, text, words } = KINDS;
 
 /**
  * Attributes that only a config file has. The command line has another form for them, or does not
@@ -80,8 +80,8 @@ export const FILE_OPTIONS = [
     name: 'script',
     aliases: ['exec', 'cmd', 'command'],
     key: 'script',
-    ...text,
-    help: 'a file, a program in PATH, or a shell command (with a space)',
+    ...path,
+    help: 'a file, a folder with index.js, a program in PATH, or a shell command (with a space)',
   },
   {
     name: 'args',

@@ -10,7 +10,7 @@ import {
   TIME_FORMAT,
 } from '../../shared/spec/logs.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
-import { readFlag, readText, badOption, KINDS, enumKind } from './readers.js';
+import { readFlag, readPath, badOption, KINDS, enumKind } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 /** @import { ValueKind } from './readers.js' */
@@ -245,7 +245,7 @@ export const LOG_OPTIONS = [
  */
 function asFile(value, where) {
   if (value === 'none') return '/dev/null';
-  return value === 'default' ? '' : readText(value, where);
+  return value === 'default' ? '' : readPath(value, where);
 }
 
 /**
@@ -254,7 +254,7 @@ function asFile(value, where) {
  */
 function asCombinedFile(value, where) {
   if (value === true) return 'default';
-  return value === 'none' || value === false ? '' : readText(value, where);
+  return value === 'none' || value === false ? '' : readPath(value, where);
 }
 
 /**

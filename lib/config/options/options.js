@@ -22,6 +22,7 @@ import { ADDING_OPTIONS, RESTART_TRIGGER_OPTIONS, TRIGGER_OPTIONS } from './trig
  * @property {string} [unit]  The unit of a number without a unit.
  * @property {string} [accepted]
  * @property {Record<string, unknown>} [schema]  JSON Schema, for editors.
+ * @property {string} [empty]  The value that '' stands for in a config file. Default: not set.
  * @property {string} [note]  Why nclust accepts the setting but ignores it.
  * @property {keyof AppSpec} [field]  The field of the spec. Missing: build.js combines the value
  *   with other values.

@@ -2,7 +2,7 @@ import { KINDS, enumKind } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
-const { duration, exitCodes, flag, instances, signal, text, whole, word, words } = KINDS;
+const { count, duration, exitCodes, flag, instances, path, signal, text, whole, word, words } = KINDS;
 
 /** @type {StartOption[]} */
 export const PROGRAM_OPTIONS = [
@@ -30,6 +30,7 @@ export const PROGRAM_OPTIONS = [
     key: 'instances',
     field: 'instances',
     ...instances,
+    empty: 'max', // As in PM2.
     default: '1',
     help:
       'processes to run: N, max or 0 (one per CPU), -N (CPUs less N), N%; Node.js programs then run in ' +
@@ -40,7 +41,7 @@ export const PROGRAM_OPTIONS = [
     name: 'cwd',
     flags: '--cwd <folder>',
     key: 'cwd',
-    ...text,
+    ...path,
     default: 'the folder of the file',
     help: 'working directory (default: the current one)',
     meaning: 'working directory',
@@ -50,7 +51,7 @@ export const PROGRAM_OPTIONS = [
     aliases: ['exec_interpreter'],
     flags: '--interpreter <program>',
     key: 'interpreter',
-    ...text,
+    ...path,
     default: 'by extension or first line',
     help: 'program that runs the script; "none": the script itself (default: by extension or first line)',
   },
@@ -80,7 +81,7 @@ export const PROGRAM_OPTIONS = [
     flags: '--max-restarts <number>',
     key: 'maxRestarts',
     field: 'maxRestarts',
-    ...whole,
+    ...count,
     default: '16',
     help: 'unstable exits that are allowed within 10 minutes (default: 16)',
   },

@@ -1,7 +1,9 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
 import { INSTANCES_FORMS } from '../../shared/host/cpus.js';
 import { signalName } from '../../shared/host/signals.js';
-import { DURATION_FORMS, parseDuration } from '../../shared/units.js';
+import { DURATION_FORMS, parseDuration, TIMER_MAX_MS, UNLIMITED } from '../../shared/units.js';
 
 // Each reader turns a value of the command line or of a config file into a value of the spec. If
 // the value is invalid, the reader throws ERR_NCLUST_USAGE. The error names the option or key path,
@@ -10,6 +12,7 @@ import { DURATION_FORMS, parseDuration } from '../../shared/units.js';
 const TEXT_FORMS = 'a text that is not empty';
 const WORDS_FORMS = 'a text whose quotes are closed, or a list of texts';
 const WHOLE_FORMS = 'a whole number from 0';
+const COUNT_FORMS = 'a whole number from 0, or Infinity';
 const FLAG_FORMS = 'true or false';
 const EXIT_CODES_FORMS = 'exit codes from 0 to 255';
 const SIGNAL_FORMS = 'a signal such as SIGTERM, or its number';
@@ -73,19 +76,44 @@ function shown(value) {
  * @param {unknown} value
  * @param {string} where
  */
-export function readText(value, where) {
+function readText(value, where) {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || text.trim() === '') throw badOption(where, value, TEXT_FORMS);
   return text;
 }
 
 /**
+ * Values that stand for "not set" in a config file, as in `cwd: process.env.APP_DIR || ''`.
+ * @param {unknown} value
+ */
+export function isUnset(value) {
+  return value === undefined || value === null || value === '' || value === false;
+}
+
+/**
+ * Expands "~" also where no shell does: in a config file, in the library and in `--cwd=~/app`.
+ * @param {string} path
+ */
+export function expandHome(path) {
+  return /^~(\/|$)/.test(path) ? join(homedir(), path.slice(1)) : path;
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
+export function readPath(value, where) {
+  return expandHome(readText(value, where));
+}
+
+/**
+ * Leaves out what is not set, as in `args: ['--port', process.env.PORT]`.
  * @param {unknown} value
  * @param {string} where
  */
 function asWords(value, where) {
-  if (Array.isArray(value) && value.every((word) => ['string', 'number', 'boolean'].includes(typeof word)))
-    return value.map(String);
+  const given = Array.isArray(value) ? value.filter((word) => word !== undefined && word !== null) : null;
+  if (given?.every((word) => ['string', 'number', 'boolean'].includes(typeof word))) return given.map(String);
   if (typeof value === 'number') return [String(value)];
   if (typeof value === 'string') return splitWords(value, where);
   throw badOption(where, value, WORDS_FORMS);
@@ -123,9 +151,22 @@ function asWhole(value, where) {
  * @param {unknown} value
  * @param {string} where
  */
+function asCount(value, where) {
+  if (Number(value) === Infinity && value !== '') return UNLIMITED;
+  if (typeof value !== 'number' && typeof value !== 'string') throw badOption(where, value, COUNT_FORMS);
+  const count = /^\d+$/.test(String(value)) ? Number(value) : Number.NaN;
+  if (Number.isNaN(count)) throw badOption(where, value, COUNT_FORMS);
+  return Math.min(count, UNLIMITED);
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asDuration(value, where) {
+  if (value === Infinity) return TIMER_MAX_MS;
   const ms = typeof value === 'number' || typeof value === 'string' ? parseDuration(value) : null;
-  if (ms === null || ms > 2_147_483_647) throw badOption(where, value, DURATION_FORMS);
+  if (ms === null || ms > TIMER_MAX_MS) throw badOption(where, value, DURATION_FORMS);
   return ms;
 }
 
@@ -155,7 +196,7 @@ function oneOf(words) {
  * @param {string} where
  */
 function asExitCodes(value, where) {
-  const values = Array.isArray(value) ? value : [value];
+  const values = Array.isArray(value) ? value.filter((one) => !isUnset(one)) : [value];
   const codes = values
     .flatMap((one) => String(one).split(/[\s,]+/))
     .filter(Boolean)
@@ -185,6 +226,7 @@ function asSignal(value, where) {
 /** @satisfies {Record<string, ValueKind>} */
 export const KINDS = {
   text: { read: readText, accepted: TEXT_FORMS, schema: { type: 'string' } },
+  path: { read: readPath, accepted: TEXT_FORMS, schema: { type: 'string' } },
   /** Also accepts a number, because YAML reads a text such as 123 without quotes as a number. */
   word: { read: readText, accepted: TEXT_FORMS, schema: { type: ['string', 'number'] } },
   words: {
@@ -193,6 +235,7 @@ export const KINDS = {
     schema: { type: ['string', 'array'], items: { type: ['string', 'number'] } },
   },
   flag: { read: readFlag, accepted: FLAG_FORMS, schema: { type: 'boolean' } },
+  count: { read: asCount, accepted: COUNT_FORMS, schema: { type: ['integer', 'string'], minimum: 0 } },
   whole: { read: asWhole, accepted: WHOLE_FORMS, schema: { type: 'integer', minimum: 0 } },
   duration: { read: asDuration, accepted: DURATION_FORMS, schema: { type: ['number', 'string'] } },
   signal: { read: asSignal, accepted: SIGNAL_FORMS, schema: { type: ['string', 'number'] } },

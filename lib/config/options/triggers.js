@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { readWatchPattern, TRIGGER_RULES } from '../../shared/spec/triggers.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
-import { readFlag, readText, badOption } from './readers.js';
+import { expandHome, isUnset, readFlag, readPath, badOption } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
@@ -250,7 +250,7 @@ function asMemory(value, where) {
  * @param {string} where
  */
 function asPidFile(value, where) {
-  return value === 'default' ? '' : readText(value, where);
+  return value === 'default' ? '' : readPath(value, where);
 }
 
 /**
@@ -260,9 +260,11 @@ function asPidFile(value, where) {
  * @returns {string[]}
  */
 function textsOf(value, where, accepted) {
-  const texts = Array.isArray(value) ? value : [value];
+  const given = [value].flat();
+  const isSet = (/** @type {unknown} */ text) => where.startsWith('--') || !isUnset(text);
+  const texts = given.filter(isSet).map((text) => (typeof text === 'string' ? expandHome(text) : text));
   if (texts.some((text) => typeof text !== 'string' || text.trim() === '')) throw badOption(where, value, accepted);
-  return texts;
+  return /** @type {string[]} */ (texts);
 }
 
 /**
@@ -274,7 +276,7 @@ function cronFault(pattern) {
   // Loads croner only here, because every command with options loads this file.
   const { Cron } = /** @type {typeof import('croner')} */ (createRequire(import.meta.url)('croner'));
   try {
-    return new Cron(pattern, { paused: true }).nextRun() === null ? 'no date matches it' : null;
+    return new Cron(pattern, { paused: true, sloppyRanges: true }).nextRun() === null ? 'no date matches it' : null;
   } catch (error) {
     return /** @type {Error} */ (error).message.replace(/^CronPattern: /, '').replace(/\.$/, '');
   }

@@ -7,8 +7,10 @@ import { NclustError } from '../../shared/errors.js';
 import { openAsUser, readUser } from '../../shared/host/as-user.js';
 import { checkSpec } from '../../shared/spec/spec.js';
 import { specFields } from '../options/options.js';
+import { findConfig } from '../find.js';
+import { mainFile } from '../place-script.js';
 import { findProgram, noScriptError } from './find-program.js';
-import { resolveProgram, splitNodeOptions } from './interpreter.js';
+import { isNode, resolveProgram, splitNodeOptions } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
 /** @import { User } from '../../shared/host/user-path.js' */
@@ -21,7 +23,9 @@ import { resolveOwner } from './owner.js';
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
  * @property {{ file: string, version: string }} node
- * @property {string} [keyPath]  Names the app in messages. Default: the target.
+ * @property {string} [keyPath]  Names the app of a config file in messages. Default: the target.
+ * @property {(option: 'interpreter' | 'interpreterArgs', why: string, accepted: string) => void}
+ *   [unused]  Called for an option that has no effect. Default: throws ERR_NCLUST_USAGE.
  */
 
 /**
@@ -110,14 +114,24 @@ export function snapshot(env) {
  * @param {string} cwd
  * @param {Surroundings} surroundings
  */
-export function locate(target, cwd, { cwd: shellCwd, env }) {
+export function locate(target, cwd, { cwd: shellCwd, env, keyPath }) {
   const files = [...new Set([resolve(cwd, target), resolve(shellCwd, target)])];
-  const file = files.find(isFile);
+  const isWord = !/[ /]/.test(target.trim());
+  const file =
+    files.find(isFile) ?? (isWord ? findProgram(target, { path: env.PATH, cwd }) : null) ?? mainOf(files, keyPath);
   if (file) return { script: file, isCommand: false };
   if (target.trim().includes(' ')) return { script: target.trim(), isCommand: true };
-  const program = target.includes('/') ? null : findProgram(target, { path: env.PATH, cwd });
-  if (program) return { script: program, isCommand: false };
   throw noScriptError(target, files[0]);
+}
+
+/**
+ * On the command line, a folder may stand for its config file, so it must have none.
+ * @param {string[]} folders
+ * @param {string | undefined} keyPath
+ */
+function mainOf(folders, keyPath) {
+  const own = keyPath === undefined ? folders.filter((folder) => findConfig(folder) === null) : folders;
+  return own.map(mainFile).find((file) => file !== null) ?? null;
 }
 
 /**
@@ -127,7 +141,7 @@ export function locate(target, cwd, { cwd: shellCwd, env }) {
  * @param {Surroundings & { owner: Owner }} surroundings
  * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
  */
-function ofScript(script, args, options, { cwd, env, node, owner }) {
+function ofScript(script, args, options, { cwd, env, node, owner, unused = refuseUnused }) {
   const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
   const nodeArgs = [
     ...interpreterArgs,
@@ -141,14 +155,13 @@ function ofScript(script, args, options, { cwd, env, node, owner }) {
     ...(program.kind === 'node' && sourceMapSupport && !disableSourceMapSupport ? ['--enable-source-maps'] : []),
   ];
   const flags = isComplete ? interpreterArgs : [...ours, ...interpreterArgs];
-  const execArgs = program.kind === 'node' ? [] : program.interpreter === 'none' ? args : [...flags, script, ...args];
-  if (program.interpreter === 'none' && interpreterArgs.length > 0) {
-    throw new NclustError(
-      'ERR_NCLUST_USAGE',
-      `--interpreter-args was given, but "${script}" runs without an interpreter; accepted: arguments for ` +
-        `the program itself, after "--".`,
-    );
-  }
+  // Node.js as the script itself takes the flags: `script: "node", args: "app.js"`.
+  const isUnused = program.interpreter === 'none' && !isNode(program.file);
+  if (isUnused && interpreterArgs.length > 0)
+    unused('interpreterArgs', `"${script}" runs without an interpreter`, 'arguments for the program itself, in "args"');
+  const own = isUnused ? [] : flags;
+  const execArgs =
+    program.kind === 'node' ? [] : [...own, ...(program.interpreter === 'none' ? [] : [script]), ...args];
   const { kind, file, nodeVersion } = program;
   return {
     fields: {
@@ -157,7 +170,7 @@ function ofScript(script, args, options, { cwd, env, node, owner }) {
       nodeVersion,
       interpreter: program.interpreter,
       interpreterGiven: interpreter ?? null,
-      interpreterArgs: flags,
+      interpreterArgs: own,
       execArgs,
     },
     env: program.env,
@@ -171,13 +184,12 @@ function ofScript(script, args, options, { cwd, env, node, owner }) {
  * @param {Surroundings} surroundings
  * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
  */
-function throughShell(command, args, options, { cwd, env }) {
-  if (options.interpreter !== undefined || options.interpreterArgs !== undefined || options.nodeArgs !== undefined) {
-    throw new NclustError(
-      'ERR_NCLUST_USAGE',
-      `--interpreter was given, but "${command}" is a shell command and not a file; accepted: one of the two.`,
-    );
-  }
+function throughShell(command, args, options, { cwd, env, unused = refuseUnused }) {
+  const { interpreter = 'none', interpreterArgs = options.nodeArgs ?? [] } = options;
+  const why = `"${command}" is a shell command and not a file`;
+  if (interpreter !== 'none') unused('interpreter', why, 'one of the two');
+  if (interpreterArgs.length > 0)
+    unused('interpreterArgs', why, `env: { NODE_OPTIONS: "${interpreterArgs.join(' ')}" } for its Node.js processes`);
   const shell = findProgram('bash', { path: env.PATH, cwd }) ?? '/bin/sh';
   const file = shell;
   // The shell replaces "$@" with the arguments, so they need no quotes. basename(shell) is $0.
@@ -188,12 +200,23 @@ function throughShell(command, args, options, { cwd, env }) {
   };
 }
 
+/** @type {NonNullable<Surroundings['unused']>} */
+function refuseUnused(option, why, accepted) {
+  const flag = { interpreter: '--interpreter', interpreterArgs: '--interpreter-args' }[option];
+  throw new NclustError('ERR_NCLUST_USAGE', `${flag} was given, but ${why}; accepted: ${accepted}.`);
+}
+
 /**
  * @param {string} target
  * @param {{ script: string, isCommand: boolean }} what
  */
 function defaultName(target, { script, isCommand }) {
-  const name = isCommand ? target.trim().replace(/\s+/g, ' ') : basename(script, extname(script));
+  const isFolder = !isCommand && basename(target) !== basename(script) && /\/|^\.+$/.test(target);
+  const name = isCommand
+    ? target.trim().replace(/\s+/g, ' ')
+    : isFolder
+      ? basename(resolve(target))
+      : basename(script, extname(script));
   return (name || basename(script)).slice(0, NAME_MAX);
 }
 

@@ -4,7 +4,7 @@ import { readUser } from '../../shared/host/as-user.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { OPTIONS_OF, specFields } from '../options/options.js';
 import { appVersion, checkFolder, snapshot } from './build.js';
-import { resolveProgram, typeStrippingFlags, splitNodeOptions } from './interpreter.js';
+import { isNode, resolveProgram, typeStrippingFlags, splitNodeOptions } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
@@ -106,7 +106,7 @@ function execArgsOf(spec, args) {
   const { kind, interpreter, interpreterArgs, script } = spec;
   if (kind === 'node') return [];
   if (isShellCommand(spec)) return ['-c', `${script} "$@"`, basename(interpreter), ...args];
-  return interpreter === 'none' ? args : [...interpreterArgs, script, ...args];
+  return [...interpreterArgs, ...(interpreter === 'none' ? [] : [script]), ...args];
 }
 
 /**
@@ -146,12 +146,12 @@ export function interpreterChange(spec, { interpreter, interpreterArgs }, where)
   });
   if (spec.mode === 'cluster' && program.kind !== 'node')
     throw refused(`"${spec.name}" runs in cluster mode, and "${program.file}" is not Node.js`);
-  if (program.interpreter === 'none' && own.length > 0)
+  if (program.interpreter === 'none' && !isNode(program.file) && own.length > 0)
     throw refused(`"${spec.script}" runs without an interpreter, so there is nothing to give arguments to`);
   const isComplete = program.flags.length > 0 && program.flags[0] === own[0];
   const flags = isComplete ? own : [...program.flags, ...own];
-  const execArgs =
-    program.kind === 'node' ? [] : program.interpreter === 'none' ? spec.args : [...flags, spec.script, ...spec.args];
+  const script = program.interpreter === 'none' ? [] : [spec.script];
+  const execArgs = program.kind === 'node' ? [] : [...flags, ...script, ...spec.args];
   return {
     kind: program.kind,
     file: program.file,

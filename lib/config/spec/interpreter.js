@@ -193,7 +193,7 @@ function describe(file, isTypeScript, where) {
   };
   if (/^python[\d.]*$/.test(name)) return { ...exec, env: { PYTHONUNBUFFERED: '1' } };
   if (name === 'deno') return { ...exec, flags: ['run'] };
-  if (!/^node(js|-?\d+)?$/.test(name)) return exec;
+  if (!isNode(file)) return exec;
   const version = nodeVersion(file, where);
   const flags = isTypeScript ? typeScriptFlags(version, where.nodeArgs) : [];
   return flags === null ? null : { ...exec, kind: 'node', flags, nodeVersion: version };
@@ -208,6 +208,11 @@ function typeScriptFlags(version, nodeArgs) {
   if (hasLoader(nodeArgs)) return [];
   // Allows any file that the user preloads, because the file may register a loader.
   return typeStrippingFlags(version) ?? (nodeArgs.some((arg) => PRELOADS.test(arg)) ? [] : null);
+}
+
+/** @param {string} file */
+export function isNode(file) {
+  return /^node(js|-?\d+)?$/.test(basename(file));
 }
 
 /** Time limit for `--version`. */

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
 import { warnAboutShutdownMessage } from '../../shared/spec/channel.js';
 import { createFault, toFault, joinKeyPath } from '../faults.js';
@@ -7,6 +8,7 @@ import { buildSpec } from './build.js';
 /** @import { ErrorCode } from '../../shared/errors.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 /** @import { Fault } from '../faults.js' */
+/** @import { Surroundings as Around } from './build.js' */
 /** @import { Entry } from '../file/entry.js' */
 
 /**
@@ -30,15 +32,26 @@ const ATTRIBUTE_OF = {
  * @param {Surroundings} surroundings
  * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}
  */
-export function buildSpecFromEntry({ keyPath, options, faults: own }, { cwd: shellCwd, env, node, folder, envName }) {
+export function buildSpecFromEntry(
+  { keyPath, options, said, faults: own },
+  { cwd: shellCwd, env, node, folder, envName },
+) {
   if (options.script === undefined) return { spec: null, faults: own, warnings: [] };
   const place = placeScript(options.script, options.cwd, { folder, shellCwd });
+  /** @type {string[]} */
+  const warnings = [];
+  /** @type {NonNullable<Around['unused']>} */
+  const unused = (option, why, accepted) => {
+    const word = said.get(ATTRIBUTE_NAME[option]);
+    const where = word === undefined ? `--${ATTRIBUTE_NAME[option].replace('_', '-')}` : joinKeyPath(keyPath, word);
+    warnings.push(`${where} has no effect, because ${why}; use: ${accepted}.`);
+  };
   try {
     const spec = buildSpec(
       place.file ?? options.script,
       options.args ?? [],
       { ...options, cwd: place.cwd, envName: envName ?? undefined },
-      { cwd: place.cwd, env, node, keyPath },
+      { cwd: place.cwd, env, node, keyPath, unused },
     );
     const why = options.executeCommand ? 'execute_command is true' : 'only Node.js programs can share a port that way';
     const isAlone = options.execMode === 'cluster' && spec.mode === 'fork';
@@ -46,7 +59,9 @@ export function buildSpecFromEntry({ keyPath, options, faults: own }, { cwd: she
       spec,
       faults: own,
       warnings: [
+        ...warnings,
         ...(isAlone ? [`"${spec.name}" runs in fork mode, although its exec_mode is cluster: ${why}.`] : []),
+        ...(warnings.length > 0 ? [] : forOtherProgram(spec, said)),
         ...warnAboutShutdownMessage(spec),
       ],
     };
@@ -57,6 +72,28 @@ export function buildSpecFromEntry({ keyPath, options, faults: own }, { cwd: she
       warnings: [],
     };
   }
+}
+
+/** @type {Record<string, string>} */
+const ATTRIBUTE_NAME = { interpreter: 'interpreter', interpreterArgs: 'node_args' };
+
+const LAUNCHERS = ['npm', 'npx', 'pnpm', 'pnpx', 'yarn'];
+
+/**
+ * As in PM2, npm gets options that are meant for the program that npm starts.
+ * @param {AppSpec} spec
+ * @param {Map<string, string>} said
+ */
+function forOtherProgram({ name, kind, file, script, interpreter, interpreterArgs }, said) {
+  const word = said.get('node_args');
+  if (word === undefined || interpreterArgs.length === 0 || interpreter === 'none') return [];
+  if (LAUNCHERS.includes(basename(script)))
+    return [
+      `"${name}": ${word} goes to ${basename(script)} alone. For the program that it starts, use: ` +
+        `env: { NODE_OPTIONS: "${interpreterArgs.join(' ')}" }.`,
+    ];
+  const isForNode = kind === 'exec' && /^node/.test(word);
+  return isForNode ? [`"${name}": ${word} goes to ${basename(file)}, which may not know it.`] : [];
 }
 
 /**

@@ -1,12 +1,11 @@
+import { TIMER_MAX_MS } from '../units.js';
+
 /**
  * @typedef {object} Rule
  * @property {(value: unknown) => boolean} accepts
  * @property {string} accepted
  * @property {unknown} [fallback]  A field without a fallback is required.
  */
-
-// If a timer is longer than this, Node.js fires the timer after 1 ms.
-const TIMER_MAX_MS = 2_147_483_647;
 
 /**
  * @param {string[]} words

@@ -130,7 +130,7 @@ describe('start with a config file', () => {
     home.place('crashes-at-boot');
     write(home, [
       { name: 'bad', script: './crashes-at-boot.js', max_restarts: 0 },
-      { name: 'good', script: './worker.js' },
+      { name: 'good', script: './worker.js', min_uptime: 100 },
     ]);
     const result = await home.nclust('start');
     expect(result).toMatchObject({
@@ -240,7 +240,7 @@ describe('an app that is both in the list and in the file', () => {
 });
 
 describe('a config with faults', () => {
-  test('start reports all faults at once and starts nothing', async () => {
+  test('start reports all faults at once and starts only the other apps', async () => {
     const home = await ecosystems();
     write(home, [
       { name: 'good', script: './worker.js' },
@@ -256,7 +256,10 @@ describe('a config with faults', () => {
         / {2}"apps\[1\]\.kill_timout" is unknown and ignored; did you mean "kill_timeout"\?/,
       ),
     );
-    expect(existsSync(join(home.home, 'nclust.sock'))).toBe(false);
+    expect(await home.list()).toMatchObject([{ name: 'good', status: 'online' }]);
+    expect(await home.nclust('validate')).toMatchObject({ exitStatus: 1 });
+    write(home, [{ name: 'bad', script: './missing.js' }]);
+    expect(await home.nclust('start')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('has a fault') });
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { describeDeath, isFinish } from '../../../../lib/render/death.js';
-import { describeListenFailure } from '../../../../lib/shared/death-text.js';
+import { describeAutorestart, describeListenFailure } from '../../../../lib/shared/death-text.js';
 import { isAsked } from '../../../../lib/render/event-text.js';
 import { formatAgo, clockTime } from '../../../../lib/render/time.js';
 import { formatDuration } from '../../../../lib/shared/units.js';
@@ -121,7 +121,7 @@ function listening(slots) {
 function policy({ spec, autorestart }) {
   if (!spec) return [fact('Autorestart', autorestart ? 'yes' : 'no')];
   return [
-    fact('Autorestart', spec.autorestart ? `yes, up to ${spec.maxRestarts} unstable exits in 10m` : 'no'),
+    fact('Autorestart', describeAutorestart(spec)),
     fact(
       'Ready when',
       spec.waitReady

@@ -30,7 +30,7 @@ test.each([
 
 test.each([
   ['env_file', 7, /apps\[0\]\.env_file is 7; accepted: a path, or a list of paths/],
-  ['env_file', ['a', ''], /env_file is ""/],
+  ['env_file', ['a', ' '], /env_file is " "/],
   ['secrets', 'x', /secrets is a text; accepted: an object of variables/],
   ['secrets', { A: 7 }, /secrets\.A is a number; accepted: the path of a file, \{ "file"/],
   ['secrets', { A: { value: 'hunter2' } }, /secrets\.A is an object/],
