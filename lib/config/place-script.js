@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { isFile } from './find.js';
+import { readPackage } from './package-json.js';
 
 /**
  * @typedef {object} Place
@@ -53,19 +54,9 @@ function fileOf(folder, script) {
  * @returns {string | null}
  */
 export function mainFile(folder) {
-  const main = mainOf(join(folder, 'package.json'));
-  const names = main === null ? [] : [main, `${main}.js`, join(main, 'index.js')];
+  const { main } = readPackage(join(folder, 'package.json'), null);
+  const names = typeof main === 'string' ? [main, `${main}.js`, join(main, 'index.js')] : [];
   return [...names, 'index.js'].map((name) => join(folder, name)).find(isFile) ?? null;
-}
-
-/** @param {string} file */
-function mainOf(file) {
-  try {
-    const { main } = JSON.parse(readFileSync(file, 'utf8'));
-    return typeof main === 'string' ? main : null;
-  } catch {
-    return null; // package.json is missing or invalid.
-  }
 }
 
 /**

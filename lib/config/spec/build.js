@@ -1,13 +1,14 @@
 // Knows: how attributes become a spec: program, interpreter, owner, version.
 // Must not: ask the manager, or change a file.
 // Start at: buildSpec(), then interpreter.js; of-entry.js is for entries of config files.
-import { closeSync, constants, fstatSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
-import { openAsUser, readUser } from '../../shared/host/as-user.js';
+import { readUser } from '../../shared/host/as-user.js';
 import { checkSpec } from '../../shared/spec/spec.js';
 import { specFields } from '../options/options.js';
 import { findConfig } from '../find.js';
+import { readPackage } from '../package-json.js';
 import { mainFile } from '../place-script.js';
 import { findProgram, noScriptError } from './find-program.js';
 import { isNode, resolveProgram, splitNodeOptions } from './interpreter.js';
@@ -117,9 +118,10 @@ export function snapshot(env) {
 export function locate(target, cwd, { cwd: shellCwd, env, keyPath }) {
   const files = [...new Set([resolve(cwd, target), resolve(shellCwd, target)])];
   const isWord = !/[ /]/.test(target.trim());
-  const file =
-    files.find(isFile) ?? (isWord ? findProgram(target, { path: env.PATH, cwd }) : null) ?? mainOf(files, keyPath);
+  const file = files.find(isFile) ?? (isWord ? findProgram(target, { path: env.PATH, cwd }) : null);
   if (file) return { script: file, isCommand: false };
+  const main = mainOf(files, keyPath);
+  if (main) return { script: main, isCommand: false, isFolder: true };
   if (target.trim().includes(' ')) return { script: target.trim(), isCommand: true };
   throw noScriptError(target, files[0]);
 }
@@ -141,7 +143,7 @@ function mainOf(folders, keyPath) {
  * @param {Surroundings & { owner: Owner }} surroundings
  * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
  */
-function ofScript(script, args, options, { cwd, env, node, owner, unused = refuseUnused }) {
+function ofScript(script, args, options, { cwd, env, node, owner, unused = refuse(options) }) {
   const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
   const nodeArgs = [
     ...interpreterArgs,
@@ -158,7 +160,7 @@ function ofScript(script, args, options, { cwd, env, node, owner, unused = refus
   // Node.js as the script itself takes the flags: `script: "node", args: "app.js"`.
   const isUnused = program.interpreter === 'none' && !isNode(program.file);
   if (isUnused && interpreterArgs.length > 0)
-    unused('interpreterArgs', `"${script}" runs without an interpreter`, 'arguments for the program itself, in "args"');
+    unused('interpreterArgs', `"${script}" runs without an interpreter`, 'arguments of the program itself');
   const own = isUnused ? [] : flags;
   const execArgs =
     program.kind === 'node' ? [] : [...own, ...(program.interpreter === 'none' ? [] : [script]), ...args];
@@ -184,12 +186,16 @@ function ofScript(script, args, options, { cwd, env, node, owner, unused = refus
  * @param {Surroundings} surroundings
  * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
  */
-function throughShell(command, args, options, { cwd, env, unused = refuseUnused }) {
+function throughShell(command, args, options, { cwd, env, unused = refuse(options) }) {
   const { interpreter = 'none', interpreterArgs = options.nodeArgs ?? [] } = options;
   const why = `"${command}" is a shell command and not a file`;
   if (interpreter !== 'none') unused('interpreter', why, 'one of the two');
   if (interpreterArgs.length > 0)
-    unused('interpreterArgs', why, `env: { NODE_OPTIONS: "${interpreterArgs.join(' ')}" } for its Node.js processes`);
+    unused(
+      'interpreterArgs',
+      why,
+      `the variable NODE_OPTIONS="${interpreterArgs.join(' ')}" for its Node.js processes`,
+    );
   const shell = findProgram('bash', { path: env.PATH, cwd }) ?? '/bin/sh';
   const file = shell;
   // The shell replaces "$@" with the arguments, so they need no quotes. basename(shell) is $0.
@@ -200,23 +206,27 @@ function throughShell(command, args, options, { cwd, env, unused = refuseUnused 
   };
 }
 
-/** @type {NonNullable<Surroundings['unused']>} */
-function refuseUnused(option, why, accepted) {
-  const flag = { interpreter: '--interpreter', interpreterArgs: '--interpreter-args' }[option];
-  throw new NclustError('ERR_NCLUST_USAGE', `${flag} was given, but ${why}; accepted: ${accepted}.`);
+/**
+ * @param {Record<string, any>} options
+ * @returns {NonNullable<Surroundings['unused']>}
+ */
+function refuse({ interpreterArgs }) {
+  const flags = {
+    interpreter: '--interpreter',
+    interpreterArgs: interpreterArgs === undefined ? '--node-args' : '--interpreter-args',
+  };
+  return (option, why, accepted) => {
+    throw new NclustError('ERR_NCLUST_USAGE', `${flags[option]} was given, but ${why}; accepted: ${accepted}.`);
+  };
 }
 
 /**
  * @param {string} target
- * @param {{ script: string, isCommand: boolean }} what
+ * @param {{ script: string, isCommand: boolean, isFolder?: boolean }} what
  */
-function defaultName(target, { script, isCommand }) {
-  const isFolder = !isCommand && basename(target) !== basename(script) && /\/|^\.+$/.test(target);
-  const name = isCommand
-    ? target.trim().replace(/\s+/g, ' ')
-    : isFolder
-      ? basename(resolve(target))
-      : basename(script, extname(script));
+function defaultName(target, { script, isCommand, isFolder = false }) {
+  const ofFile = isFolder ? basename(resolve(target)) : basename(script, extname(script));
+  const name = isCommand ? target.trim().replace(/\s+/g, ' ') : ofFile;
   return (name || basename(script)).slice(0, NAME_MAX);
 }
 
@@ -254,40 +264,8 @@ export function checkFolder(folder) {
  */
 export function appVersion(folder, user) {
   for (let at = folder; ; at = dirname(at)) {
-    const version = versionIn(join(at, 'package.json'), user);
-    if (version) return version;
+    const { version } = readPackage(join(at, 'package.json'), user);
+    if (typeof version === 'string' && version) return version;
     if (at === dirname(at)) return 'N/A';
-  }
-}
-
-/** Larger than any real package.json. */
-const PACKAGE_MAX_BYTES = 1024 * 1024;
-
-/**
- * @param {string} file
- * @param {User | null} user
- */
-function versionIn(file, user) {
-  try {
-    const { version } = JSON.parse(textOf(file, user));
-    return typeof version === 'string' ? version : null;
-  } catch {
-    return null; // A missing or invalid file is not an error, because only lists show the version.
-  }
-}
-
-/**
- * @param {string} file
- * @param {User | null} user
- * @returns {string}
- */
-function textOf(file, user) {
-  // Without O_NONBLOCK, open(2) waits for a writer of a named pipe.
-  const fd = openAsUser(user, file, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const found = fstatSync(fd);
-    return found.isFile() && found.size <= PACKAGE_MAX_BYTES ? readFileSync(fd, 'utf8') : '';
-  } finally {
-    closeSync(fd);
   }
 }

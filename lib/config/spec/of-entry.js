@@ -90,7 +90,7 @@ function forOtherProgram({ name, kind, file, script, interpreter, interpreterArg
   if (LAUNCHERS.includes(basename(script)))
     return [
       `"${name}": ${word} goes to ${basename(script)} alone. For the program that it starts, use: ` +
-        `env: { NODE_OPTIONS: "${interpreterArgs.join(' ')}" }.`,
+        `the variable NODE_OPTIONS="${interpreterArgs.join(' ')}".`,
     ];
   const isForNode = kind === 'exec' && /^node/.test(word);
   return isForNode ? [`"${name}": ${word} goes to ${basename(file)}, which may not know it.`] : [];

@@ -102,5 +102,6 @@ test('croner returns times with seconds, and never the same time twice', () => {
   expect(cronerNextRun('*/10 * * * * *', at)).toBe(at + 10_000);
   expect(cronerNextRun('* * * * *', at)).toBe(at + MINUTE);
   expect(cronerNextRun('0 0 30 2 *', at)).toBeNull();
+  for (const pattern of ['0/10 * * * * *', '/10 * * * * *']) expect(cronerNextRun(pattern, at)).toBe(at + 10_000);
   expect(() => cronerNextRun('99 * * * *', at)).toThrow(/minute/);
 });

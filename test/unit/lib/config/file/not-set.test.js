@@ -110,7 +110,7 @@ describe('one word too much', () => {
     [{ script: 'npm run start', node_args: ['--a=1'] }, 'apps[0].node_args has no effect, because "npm run start" is'],
     [
       { script: 'npm run start', node_args: ['--a=1'] },
-      'use: env: { NODE_OPTIONS: "--a=1" } for its Node.js processes.',
+      'use: the variable NODE_OPTIONS="--a=1" for its Node.js processes.',
     ],
     [
       { script: 'node app.js', interpreterArgs: '-x' },
@@ -137,7 +137,7 @@ describe('one word too much', () => {
     write('bin/npm', '#!/usr/bin/env node\n', 0o755);
     expect(await readApp({ script: 'npm', args: 'start', node_args: '--expose-gc' })).toMatchObject({
       spec: { kind: 'node', interpreterArgs: ['--expose-gc'] },
-      warnings: [expect.stringContaining('NODE_OPTIONS: "--expose-gc"')],
+      warnings: [expect.stringContaining('NODE_OPTIONS="--expose-gc"')],
     });
   });
 

@@ -267,6 +267,27 @@ describe('name, version and folder', () => {
     expect(build('app.js', { cwd: own, uid: NOBODY.uid }).version).toBe('N/A');
   });
 
+  test('a folder runs its index.js under the name of the folder, and a program of this name comes first', () => {
+    for (const name of ['dist', 'hello']) {
+      mkdirSync(join(cwd, name));
+      onTestFinished(() => rmSync(join(cwd, name), { recursive: true }));
+      writeFileSync(join(cwd, name, 'index.js'), '');
+    }
+    for (const target of ['dist', './dist/'])
+      expect(build(target)).toMatchObject({ name: 'dist', kind: 'node', script: join(cwd, 'dist/index.js') });
+    expect(build('hello').script).toBe(join(bin, 'hello'));
+    expect(build('./hello').script).toBe(join(cwd, 'hello/index.js'));
+  });
+
+  test('node as the script takes the options of Node.js', () => {
+    expect(build(process.execPath, { nodeArgs: '--expose-gc' }, ['app.js'])).toMatchObject({
+      kind: 'exec',
+      interpreter: 'none',
+      interpreterArgs: ['--expose-gc'],
+      execArgs: ['--expose-gc', 'app.js'],
+    });
+  });
+
   test('a script is searched in --cwd, then in the current folder', () => {
     expect(build('job.py', { cwd: 'py' })).toMatchObject({ script: join(cwd, 'py/job.py'), cwd: join(cwd, 'py') });
     expect(build('app.js', { cwd: 'py' })).toMatchObject({ script: join(cwd, 'app.js'), cwd: join(cwd, 'py') });
@@ -367,6 +388,7 @@ test.each([
     'ERR_NCLUST_USAGE',
     '--interpreter-args',
   ],
+  ['--node-args of a shell command', 'node app.js', { nodeArgs: '-x' }, 'ERR_NCLUST_USAGE', '--node-args was given'],
   ['the name all', 'app.js', { name: 'all' }, 'ERR_NCLUST_BAD_SPEC', '"all"'],
 ])('%s is refused', (_, target, options, code, word) => {
   expect(() => build(target, options)).toThrow(
