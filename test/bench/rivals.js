@@ -13,6 +13,8 @@ import { runProgram } from '../helpers/run-program.js';
  * @property {string} folder  The folder in which commands run.
  * @property {(words: string[], o?: { env?: Record<string, string> }) => Promise<Result>} run
  *   Throws if the command fails.
+ * @property {(words: string[], o?: { env?: Record<string, string>, cwd?: string }) => Promise<Result>}
+ *   tryRun
  * @property {() => Promise<{ name: string, pid: number }[]>} list
  * @property {() => number[]} managerPids  Without the apps.
  * @property {() => Promise<void>} clear
@@ -31,12 +33,11 @@ export function openRival(name) {
   const variable = name === 'nclust' ? 'NCLUST_HOME' : 'PM2_HOME';
   const base = { PATH: process.env.PATH, HOME: folder, LANG: 'C.UTF-8', [variable]: home };
 
-  async function run(words, { env = {} } = {}) {
-    const result = await runProgram(process.execPath, [BINS[name], ...words], {
-      env: { ...base, ...env },
-      cwd: folder,
-      timeoutMs: 300_000,
-    }).done;
+  const tryRun = (words, { env = {}, cwd = folder } = {}) =>
+    runProgram(process.execPath, [BINS[name], ...words], { env: { ...base, ...env }, cwd, timeoutMs: 300_000 }).done;
+
+  async function run(words, o) {
+    const result = await tryRun(words, o);
     if (result.exitStatus !== 0)
       throw new Error(
         `${name} ${words.join(' ')} exited with ${result.exitStatus}\n${result.stdout}\n${result.stderr}`,
@@ -48,6 +49,7 @@ export function openRival(name) {
     name,
     folder,
     run,
+    tryRun,
     async list() {
       const { stdout } = await run(['jlist']);
       // Skips the text before the JSON, because PM2's first command prints a banner.
