@@ -38,6 +38,8 @@ const DEFAULTS = {
 
 const FIXTURES = fileURLToPath(new URL('../fixtures/config-files', import.meta.url));
 const [REPORT, PYTHON] = ['report.js', 'report.py'];
+const NPM = JSON.stringify({ name: 'row', scripts: { start: 'node app.js', prod: 'node app.js --prod' } });
+const sh = (/** @type {string} */ line) => `#!/bin/sh\n${line}\n`;
 /** A launcher in JavaScript, as npm installs them in node_modules/.bin. */
 const LAUNCHER = "#!/usr/bin/env node\nrequire('child_process').spawn('node', ['app.js'], { stdio: 'inherit' });\n";
 const CPUS = cpus().length;
@@ -67,6 +69,7 @@ function row(shape, config, apps = {}, more = {}) {
 const app = (shape, attributes, expected, more) =>
   row(shape, { apps: [{ name: 'ROW', script: 'app.js', ...attributes }] }, expected, more);
 
+const withNpm = { files: { 'app.js': REPORT, 'package.json': NPM } };
 /** Only programs of Node.js use the channel. */
 const noNode = { channel: undefined };
 const numbered = { out: 'HOME/logs/ROW-out-ID.log', err: 'HOME/logs/ROW-error-ID.log' };
@@ -145,6 +148,11 @@ app(
   'a name with a space',
   { name: 'ROW web server' },
   { 'ROW web server': { out: 'HOME/logs/ROW-web-server-out.log' } },
+);
+app(
+  'a name with an underscore',
+  { name: 'ROW_app' },
+  { ROW_app: { out: 'HOME/logs/ROW-app-out.log', err: 'HOME/logs/ROW-app-error.log' } },
 );
 row('exec in place of script', { apps: [{ name: 'ROW', exec: 'app.js' }] });
 row('cmd in place of script', { apps: [{ name: 'ROW', cmd: 'app.js' }] });
@@ -230,9 +238,29 @@ app(
 );
 
 // Programs.
+app('npm start', { script: 'npm', args: 'start' }, { channel: false }, withNpm);
+app(
+  'npm run with arguments',
+  { script: 'npm', args: 'run prod -- --port 3000' },
+  {
+    argv: ['--prod', '--port', '3000'],
+    channel: false,
+  },
+  withNpm,
+);
+app('npm as a shell command', { script: 'npm run prod' }, { argv: ['--prod'], channel: false }, withNpm);
+app('npm with node_args', { script: 'npm', args: ['start'], node_args: '--no-warnings' }, { channel: false }, withNpm);
 app(
   'yarn start',
   { script: 'yarn', args: 'start' },
+  { channel: false },
+  {
+    files: { 'app.js': REPORT, 'bin/yarn': LAUNCHER },
+  },
+);
+app(
+  'yarn start without an interpreter',
+  { script: 'yarn', args: 'start', interpreter: 'none' },
   { channel: false },
   {
     files: { 'app.js': REPORT, 'bin/yarn': LAUNCHER },
@@ -246,9 +274,66 @@ app(
     files: { 'app.js': REPORT, 'node_modules/.bin/tool': LAUNCHER },
   },
 );
+app('node as the script', { script: 'node', args: 'app.js --port 3000' }, { argv: ['--port', '3000'] });
+app(
+  'node as the script, with its options in args',
+  { script: 'node', args: ['--no-warnings', 'app.js'] },
+  {
+    execArgv: ['--no-warnings'],
+  },
+);
+app(
+  'node as the script, with node_args',
+  { script: 'node', args: 'app.js', node_args: '--no-warnings' },
+  {
+    execArgv: ['--no-warnings'],
+  },
+  { pm2: { ROW: { execArgv: [] } }, why: '`node_args` beside `script: "node"`' },
+);
+app('node in a shell command', { script: 'node app.js --port 3000' }, { argv: ['--port', '3000'] });
+app('a shell command with node_args', { script: 'node app.js', node_args: '--no-warnings' });
+app('a shell command without an interpreter', { script: 'node app.js', interpreter: 'none' });
 app('interpreter: node', { interpreter: 'node' });
 app('the path of an interpreter', { interpreter: process.execPath }, {});
 app('exec_interpreter', { exec_interpreter: 'node' });
+app(
+  'an executable without an interpreter',
+  { script: './run', interpreter: 'none', args: '--x' },
+  { argv: ['--x'] },
+  {
+    files: { 'app.js': REPORT, run: sh('exec node app.js "$@"') },
+  },
+);
+app(
+  'a shell script',
+  { script: './run.sh', args: '--x' },
+  { argv: ['--x'] },
+  {
+    files: { 'app.js': REPORT, 'run.sh': sh('exec node app.js "$@"') },
+  },
+);
+app(
+  'a shell script with interpreter: bash',
+  { script: 'run.sh', interpreter: 'bash' },
+  {},
+  {
+    files: { 'app.js': REPORT, 'run.sh': sh('exec node app.js "$@"') },
+  },
+);
+app(
+  'bun as the interpreter',
+  { interpreter: 'bun' },
+  {},
+  { files: { 'app.js': REPORT, 'bin/bun': sh('exec node "$@"') } },
+);
+app(
+  'bun as the script',
+  { script: 'bun', args: 'run app.js', interpreter: 'none' },
+  {},
+  {
+    files: { 'app.js': REPORT, 'bin/bun': sh('shift; exec node "$@"') },
+  },
+);
 app(
   'Python',
   { script: 'job.py', interpreter: 'python3', args: '-x 1' },
@@ -261,12 +346,46 @@ app('python3 as the script', { script: 'python3', args: '-u job.py', interpreter
 });
 
 app(
+  'ts-node as the interpreter',
+  { interpreter: './node_modules/.bin/ts-node', script: 'src/app.ts' },
+  { execArgv: ['-r', './hook.js'] },
+  {
+    files: {
+      'src/app.ts': REPORT,
+      'node_modules/.bin/ts-node': sh('exec node -r ./hook.js "$@"'),
+      'hook.js': 'require.extensions[".ts"] = require.extensions[".js"];',
+    },
+  },
+);
+app(
   'a program of a package',
   { script: './node_modules/next/bin/next', args: 'start -p 3000' },
   { argv: ['start', '-p', '3000'] },
   {
     files: { 'node_modules/next/bin/next': REPORT },
   },
+);
+app('bash as the script', { script: 'bash', args: ['-c', 'node app.js'] });
+app(
+  'sh as the script',
+  { script: 'sh', args: 'run.sh', interpreter: 'none' },
+  {},
+  {
+    files: { 'app.js': REPORT, 'run.sh': sh('exec node app.js') },
+  },
+);
+app(
+  'another program',
+  { script: 'java', args: '-jar app.jar', exec_interpreter: 'none' },
+  {},
+  {
+    files: { 'app.js': REPORT, 'bin/java': sh('exec node app.js') },
+  },
+);
+app(
+  'a shell command with variables',
+  { script: 'A=$HOME; node app.js $NODE_ENV', env: { NODE_ENV: 'test' } },
+  { argv: ['test'] },
 );
 
 // Modes.
@@ -372,7 +491,13 @@ app(
 );
 app('log_date_format', { log_date_format: 'YYYY' }, { out: 'HOME/logs/ROW-out.log', line: /^20\d\d: to stdout$/m });
 app('time', { time: true }, { out: 'HOME/logs/ROW-out.log', line: /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d: to stdout$/m });
+app(
+  'time beside a format',
+  { time: true, log_date_format: 'YYYY' },
+  { out: 'HOME/logs/ROW-out.log', line: /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d: to stdout$/m },
+);
 app('NULL as a log file', { error_file: 'NULL' }, { err: '/dev/null' });
+app('a pid file', { pid_file: './app.pid' }, { pid: './app-ID.pid' });
 app('default log files', {}, { out: 'HOME/logs/ROW-out.log', err: 'HOME/logs/ROW-error.log' });
 
 // Restarts, readiness and the end.
@@ -393,6 +518,12 @@ app(
 app('watch: false', { watch: false, ignore_watch: 'node_modules' });
 app('limits of restarts', { max_restarts: 10, min_uptime: '1s', restart_delay: 4000, exp_backoff_restart_delay: 100 });
 app('min_uptime of a server', { min_uptime: '10s', env: { LISTEN: '1' } }, { isQuick: true });
+app(
+  'min_uptime of a server behind npm',
+  { script: 'npm', args: 'start', min_uptime: '10s', env: { LISTEN: '1' } },
+  { channel: false, isQuick: true },
+  withNpm,
+);
 app('times as texts', {
   min_uptime: '200',
   max_restarts: '3',
