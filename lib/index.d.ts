@@ -112,7 +112,7 @@ export interface Progress {
     id: number;
     name: string;
     slot: number;
-    phase: 'starting' | 'soaking' | 'draining' | 'parked' | 'backing off';
+    phase: 'starting' | 'loading' | 'soaking' | 'draining' | 'parked' | 'backing off';
     forMs: number;
     leftMs: number | null;
     detail: string | null;

@@ -51,6 +51,7 @@ const DELAYS_MAX = 256;
  * @property {number} atMono  Clock of the process, in ms.
  * @property {number} heapUsedBytes
  * @property {number} heapLimitBytes
+ * @property {number | null} oldSpaceLimitBytes
  * @property {number} externalBytes
  * @property {number} nextMs  The next report comes within this time.
  * @property {number} elu  0 to 1, since the last report.
@@ -162,6 +163,7 @@ function createSampler(servers, onFault) {
   /** @param {(report: Report) => void} say */
   function measure(say) {
     const collector = createCollector(load, isolate);
+    const oldSpaceLimitBytes = readOldSpaceLimit();
     let seq = 0;
     let reportedMono = nowMono();
     let wasQuiet = false;
@@ -192,6 +194,7 @@ function createSampler(servers, onFault) {
         nextMs: wasQuiet ? QUIET_REPORT_MS : REPORT_MS,
         heapUsedBytes,
         heapLimitBytes,
+        oldSpaceLimitBytes,
         externalBytes,
         elu: Math.round(elu * 10_000) / 10_000,
         gcMs: round(collector.gcMs(workMs)),
@@ -269,6 +272,17 @@ function createCollector(load, isolate) {
       gc ??= /** @type {typeof import('./gc-watch.cjs')} */ (require('./gc-watch.cjs')).createGcWatch(isolate);
     },
   };
+}
+
+/**
+ * Reads the option of V8, because V8 reports only the sum of the limits of old and new space. At
+ * the limit of the old space, the process ends.
+ * @returns {number | null}  Null: the option is not given.
+ */
+function readOldSpaceLimit() {
+  const words = [...(process.env.NODE_OPTIONS ?? '').split(/[\s"]+/), ...process.execArgv];
+  const sizes = words.flatMap((word) => /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(word)?.[1] ?? []);
+  return sizes.length > 0 ? Number(sizes[sizes.length - 1]) * 1024 ** 2 : null;
 }
 
 /**

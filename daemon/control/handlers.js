@@ -1,7 +1,14 @@
 import { mergeLiveFields } from '../../lib/shared/spec/change-effects.js';
 import { catchUp } from './events/process-events.js';
 import { retireInstance } from './loop/effects.js';
-import { attachLogs, keeperEventHandlers, forgetSlot, markSpawned, onSpawnRefused } from './loop/keeper-events.js';
+import {
+  attachLogs,
+  keeperEventHandlers,
+  forgetSlot,
+  markSpawned,
+  noteActivity,
+  onSpawnRefused,
+} from './loop/keeper-events.js';
 import { reconcile } from './loop/reconcile.js';
 import { readKeeperEvent } from './loop/said-by-apps.js';
 import { step } from './loop/step.js';
@@ -22,6 +29,7 @@ export const EVENTS = {
   answered: onGate,
   silent: onGate,
   admitted: onGate,
+  looked: onLooked,
   timer: onTimer,
   changed: onDesiredChanged,
   adopted: onAdopted,
@@ -95,6 +103,17 @@ function onGate(context, { type, instanceId }) {
   if (!seat) return;
   step(context, seat, { type });
   reconcile(context, seat.name);
+}
+
+/**
+ * @param {LoopContext} context
+ * @param {Extract<ControlEvent, { type: 'looked' }>} event
+ */
+function onLooked(context, { instanceId, activity }) {
+  const instance = context.registry.instances.get(instanceId);
+  if (!instance || instance.exit) return;
+  noteActivity(context, instance, activity);
+  reconcile(context, instance.label.name);
 }
 
 /**

@@ -29,6 +29,7 @@ import { createArchive } from './logs/archive/archive.js';
 import { findForeground } from './logs/foreground.js';
 import { createManagerLog, openOwnLog, OWN_LOG_LIMITS } from './logs/manager-log.js';
 import { createShipperPool } from './logs/shipping/shipper-pool.js';
+import { createActivityReader } from './metrics/activity.js';
 import { createExports } from './metrics/exports.js';
 import { createPrivateMemory } from './host/private-memory.js';
 import { createHostReader } from './metrics/host.js';
@@ -227,6 +228,7 @@ function makeParts(logs, leave) {
     ownLog,
     oom: watchOomKills(),
     findHolder: createHolderFinder(clock),
+    readActivity: createActivityReader(),
     environment: createEnvironment({ clock, secrets: createSecrets({ clock }) }),
     newInstanceId: randomUUID,
     cpus: availableCpus,

@@ -30,11 +30,12 @@ const WITH_ERRORS_MAX = 20;
 export async function describe(context, targets) {
   const client = await context.runningManager();
   if (!client) throw noManagerError(context, targets);
-  /** @type {{ slots: SlotStatus[] }} */
-  const { slots } = await client.request('list', {
+  /** @type {{ slots: SlotStatus[], notices: string[] }} */
+  const { slots, notices } = await client.request('list', {
     targets: await absoluteScripts(context, client, targets),
     detail: true,
   });
+  for (const notice of notices) context.talk(notice);
   const shell = snapshot(context.env);
   const differences = Object.fromEntries(slots.map((slot) => [slot.id, diffDeclared(slot, shell, context.home)]));
   return { slots, differences, errors: slots.length > WITH_ERRORS_MAX ? {} : await lastErrors(client, slots) };

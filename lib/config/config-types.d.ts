@@ -99,7 +99,7 @@ export interface AppConfig {
   wait_ready?: boolean;
   /** The same as `wait_ready`. */
   waitReady?: boolean;
-  /** Time limit until it is ready. Default: 10000. A bare number is ms. */
+  /** Time limit until it is ready, if it makes no progress. Default: 10000. A bare number is ms. */
   listen_timeout?: number | string;
   /** The same as `listen_timeout`. */
   listenTimeout?: number | string;

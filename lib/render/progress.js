@@ -9,7 +9,14 @@ import { toOneLine, textWidth } from './text.js';
 const ROWS_MAX = 12;
 
 /** @type {Record<string, Style>} */
-const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 'yellow', 'backing off': 'red' };
+const STYLES = {
+  starting: 'cyan',
+  loading: 'yellow',
+  soaking: 'cyan',
+  draining: 'yellow',
+  parked: 'yellow',
+  'backing off': 'red',
+};
 
 /**
  * @param {object} shown

@@ -13,7 +13,8 @@ export const BLOCKED_MS = 3_000;
  */
 export function findBlocked(workers) {
   return workers.filter(
-    ({ status, isNode, reportAgeMs }) => status === 'online' && isNode && (reportAgeMs ?? 0) > BLOCKED_MS,
+    ({ status, isNode, reportAgeMs }) =>
+      status === 'online' && isNode && reportAgeMs !== null && reportAgeMs > BLOCKED_MS,
   );
 }
 
@@ -90,9 +91,10 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number | null} pssBytes  Only with `detail`, like privateBytes.
  * @property {number | null} privateBytes
  * @property {number | null} heapLimitBytes
+ * @property {number | null} oldSpaceLimitBytes  Null: the option --max-old-space-size is not given.
  * @property {number | null} externalBytes
  * @property {number | null} handles
- * @property {number | null} reportAgeMs
+ * @property {number | null} reportAgeMs  Before the first report: since the program was loaded.
  * @property {Record<string, { value: unknown, unit?: string, type?: string }>} [custom]
  */
 

@@ -175,6 +175,7 @@ export function worker({ id = 0, name = 'api', slot = 0, requestsPerS = 120, ...
     pssBytes: null,
     privateBytes: null,
     heapLimitBytes: 1e9,
+    oldSpaceLimitBytes: null,
     externalBytes: 1e6,
     handles: 3,
     reportAgeMs: 400,

@@ -29,7 +29,7 @@ describe('a reload to bad code', () => {
     ['exits with 0', 'exits-by-itself', /code 0/],
     ['never listens', 'keeps-alive', /1\.5s|not listen/],
     ['listens on another port', 'listens-elsewhere', /listens-elsewhere listens somewhere/],
-    ['loops before it listens', 'loops-at-boot', /loops-at-boot begins/],
+    ['hangs before it listens', 'hangs-at-boot', /hangs-at-boot begins/],
     ['loops after it listens', 'loops-after-listening', /loops-after-listening begins to loop/],
   ])(
     'code that %s is tried by one worker, the old workers keep serving, and the command prints the reason',

@@ -5,7 +5,7 @@ test('a program that is still loading its main module is not up, even with --min
   const home = await sandbox();
   const result = await home.nclust(
     'start',
-    home.place('loops-at-boot'),
+    home.place('hangs-at-boot'),
     '--name',
     'slow',
     '--min-uptime',

@@ -7,6 +7,7 @@ import { selectIds } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
 import { isAppScope } from '../state/registry.js';
 import { describeRollback } from '../rollout/reload-error.js';
+import { describeLackingReady } from '../../../lib/shared/spec/channel.js';
 import { briefStatus, createOverview, slotStatus } from '../status/slot-status.js';
 import { describeRefusal } from '../update/refusals.js';
 import { queryAppMetadata } from './messages.js';
@@ -56,6 +57,7 @@ export const readings = {
       notices: [
         ...context.control.registry.notices,
         ...rollbacks(context.control.registry),
+        ...withoutReady(context.control.registry),
         ...refusals(context.control),
         ...context.triggers.notices(),
         ...context.parts.settings.notices(),
@@ -115,6 +117,19 @@ function heldSocket({ desired, instances }, { app, scope, address, port, users }
  */
 function rollbacks({ desired }) {
   return desired.apps.flatMap((app) => describeRollback(app) ?? []);
+}
+
+/**
+ * Returns a notice for each app that is online without the message `ready` it should send.
+ * @param {Registry} registry
+ */
+function withoutReady({ desired, instances }) {
+  const names = new Set(
+    [...instances.values()].flatMap(({ isExcused, isReady, exit, label }) =>
+      isExcused && !isReady && !exit ? label.name : [],
+    ),
+  );
+  return desired.apps.flatMap(({ spec }) => (names.has(spec.name) && spec.waitReady ? describeLackingReady(spec) : []));
 }
 
 /**

@@ -51,6 +51,15 @@ function readProcTable() {
 
 /**
  * @param {number} pid
+ * @returns {number}  Bytes of all reads and writes. 0: not known.
+ */
+export function readIoBytes(pid) {
+  const [, read = 0, written = 0] = /^rchar: (\d+)\nwchar: (\d+)$/m.exec(readLine(`/proc/${pid}/io`) ?? '') ?? [];
+  return Number(read) + Number(written);
+}
+
+/**
+ * @param {number} pid
  * @returns {number | null}
  */
 export function countFds(pid) {
@@ -230,6 +239,7 @@ function readingOf(root, rows) {
     ageMs: uptime() * 1000 - Number(start) * TICK_OF_CPU_MS,
     memoryBytes: rows.reduce((sum, row) => sum + row.rssBytes, 0),
     processes: rows.length,
+    pids: rows.map((row) => row.pid),
   };
 }
 

@@ -13,6 +13,8 @@ const LOOK_EVERY_MS = 1_000;
 /** Tables of the kernel, and the state of a socket that holds its port. */
 const TCP = { tables: ['tcp', 'tcp6'], state: '0A' };
 const UDP = { tables: ['udp', 'udp6'], state: '07' };
+/** Flags of a Unix socket that listens: SO_ACCEPTCON. */
+const LISTENS = '00010000';
 
 /** @typedef {{ pid: number, command: string, isPm2: boolean }} Holder */
 /** @typedef {(failure: ListenFailure) => Holder | null} FindHolder */
@@ -37,6 +39,29 @@ export function createHolderFinder({ nowMs }) {
   };
 }
 
+/**
+ * Whether one of the processes has a listening TCP or Unix socket. Linux only.
+ * @param {number[]} pids
+ */
+export function isListening(pids) {
+  const own = new Set(pids.flatMap((pid) => listSockets(String(pid))));
+  if (own.size === 0) return false;
+  const ports = TCP.tables.flatMap((table) =>
+    rowsOf(table).map(([, , , state, , , , , , inode]) => ({ state, inode })),
+  );
+  const paths = rowsOf('unix').map(([, , , flags, , , inode]) => ({ state: flags, inode }));
+  return [...ports, ...paths].some(
+    ({ state, inode }) => (state === TCP.state || state === LISTENS) && own.has(`socket:[${inode}]`),
+  );
+}
+
+/** @param {string} pid */
+function listSockets(pid) {
+  return read(() => readdirSync(`/proc/${pid}/fd`), [])
+    .map((fd) => read(() => readlinkSync(`/proc/${pid}/fd/${fd}`), ''))
+    .filter((target) => target.startsWith('socket:'));
+}
+
 /** @returns {Map<string, string>}  The process of each socket. */
 function findSockets() {
   /** @type {Map<string, string>} */
@@ -45,10 +70,7 @@ function findSockets() {
   for (const pid of read(() => readdirSync('/proc'), []).filter((name) => /^\d+$/.test(name))) {
     const { user, system } = process.cpuUsage(before);
     if (user + system > LOOK_MAX_US) return pidOf;
-    for (const fd of read(() => readdirSync(`/proc/${pid}/fd`), [])) {
-      const target = read(() => readlinkSync(`/proc/${pid}/fd/${fd}`), '');
-      if (target.startsWith('socket:') && !pidOf.has(target)) pidOf.set(target, pid);
-    }
+    for (const target of listSockets(pid)) if (!pidOf.has(target)) pidOf.set(target, pid);
   }
   return pidOf;
 }
@@ -80,12 +102,16 @@ function commandOf(pid) {
  */
 function holdersOf(port, table, wanted) {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return rowsOf(table).flatMap(([, local = '', , state, , , , , , inode]) =>
+    state === wanted && local.endsWith(end) ? [`socket:[${inode}]`] : [],
+  );
+}
+
+/** @param {string} table */
+function rowsOf(table) {
   return read(() => readFileSync(`/proc/net/${table}`, 'utf8'), '')
     .split('\n')
-    .map((line) => line.trim().split(/\s+/))
-    .flatMap(([, local = '', , state, , , , , , inode]) =>
-      state === wanted && local.endsWith(end) ? [`socket:[${inode}]`] : [],
-    );
+    .map((line) => line.trim().split(/\s+/));
 }
 
 /**

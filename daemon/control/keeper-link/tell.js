@@ -11,6 +11,7 @@ import { getSlotHistory } from '../state/registry.js';
 /** @import { FindHolder } from '../host/socket-holder.js' */
 /** @import { AppLogs } from '../logs/app-logs.js' */
 /** @import { ManagerLog, OwnLog } from '../logs/manager-log.js' */
+/** @import { Activity } from '../metrics/activity.js' */
 /** @import { Orphan, UidsOf } from '../recovery/find-orphans.js' */
 /** @import { Settings } from '../settings.js' */
 /** @import { Environment } from '../spawn/environment.js' */
@@ -33,6 +34,7 @@ import { getSlotHistory } from '../state/registry.js';
  * @property {Pick<OwnLog, 'reopen'>} ownLog
  * @property {OomWatch} oom
  * @property {FindHolder} findHolder
+ * @property {ReturnType<typeof import('../metrics/activity.js').createActivityReader>} readActivity
  * @property {Environment} environment
  * @property {() => string} newInstanceId
  * @property {() => number} cpus
@@ -65,6 +67,7 @@ import { getSlotHistory } from '../state/registry.js';
  *       bootedAtMs?: number|null, outPipe: string|null, errPipe: string|null}
  *   | {type: 'refused', instanceId: string, message: string}
  *   | {type: 'answered'|'silent'|'admitted', instanceId: string}
+ *   | {type: 'looked', instanceId: string, activity: Activity | null}
  *   | {type: 'timer', seat: Seat}
  *   | {type: 'changed', names: string[]}
  *   | {type: 'adopted', children: ChildSnapshot[], listeners: {app: string, scope?: string}[]}}

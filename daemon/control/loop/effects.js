@@ -14,7 +14,7 @@ import { findSlot, getSlotHistory, openScope, findSeatOfInstance } from '../stat
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /** @type {{ [T in Effect['type']]: (core: LoopContext, seat: Seat, effect: any) => void }} */
-export const EFFECTS = { spawn, retire, setTimer, clearTimer, ping, admit, park, unpark, ended, bug };
+export const EFFECTS = { spawn, retire, setTimer, clearTimer, look, ping, admit, park, unpark, ended, bug };
 
 /**
  * @param {LoopContext} context
@@ -78,6 +78,10 @@ export function newInstance(instanceId, label) {
     addresses: [],
     listenFailure: null,
     isReady: false,
+    isExcused: false,
+    hasSocket: false,
+    activity: null,
+    isProgressing: null,
     wasUp: false,
     isAwaitingSecrets: false,
     isStray: false,
@@ -150,6 +154,33 @@ function clearTimer(context, seat) {
   seat.cancelTimer();
   seat.cancelTimer = () => {};
   seat.untilMs = null;
+}
+
+/**
+ * Measures what the processes of the instance do. Ends with the timer of the seat.
+ * @param {LoopContext} context
+ * @param {Seat} seat
+ * @param {Extract<Effect, { type: 'look' }>} effect
+ */
+function look({ parts, registry, dispatch }, seat, { ms }) {
+  const instance = registry.instances.get(seat.instanceId ?? '');
+  if (!instance) return;
+  const { instanceId, pid } = instance;
+  const isNode = seat.spec?.kind === 'node';
+  const cancelTimer = seat.cancelTimer;
+  const cancelLook = parts.clock.after(ms, () => {
+    parts.readActivity(pid, isNode).then(
+      (activity) => dispatch({ type: 'looked', instanceId, activity }),
+      ({ message }) => {
+        parts.managerLog('look-failed', { app: seat.name, slot: seat.slot, message });
+        dispatch({ type: 'looked', instanceId, activity: null });
+      },
+    );
+  });
+  seat.cancelTimer = () => {
+    cancelTimer();
+    cancelLook();
+  };
 }
 
 /**

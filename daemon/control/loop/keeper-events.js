@@ -7,13 +7,14 @@ import { tell, writeNote } from '../keeper-link/tell.js';
 import { keepServed, keepSpent } from '../metrics/lifetime-totals.js';
 import { excludeSpawn, forgetAsked, hasRecorded, recordDeath } from '../state/slot-history.js';
 import { step } from './step.js';
-import { isReady, isAwaitingAdmission } from '../rollout/readiness.js';
+import { isExcused, isReady, isAwaitingAdmission } from '../rollout/readiness.js';
 import { recordSample } from '../rollout/compare.js';
 import { getSlotHistory, findSeatOfInstance, listSeatsOfSlot } from '../state/registry.js';
 
 /** @import { Address, Exit } from '../keeper-link/link.js' */
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { Activity } from '../metrics/activity.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 
@@ -100,8 +101,62 @@ function listenFailed(context, instance, { address, port, family, code, app, isU
  */
 function ready(context, instance) {
   instance.isReady = true;
+  rememberReady(context, instance);
   const seat = findSeatOfInstance(context.registry, instance.instanceId);
   if (seat && isReady(context.registry, seat)) step(context, seat, { type: 'ready' });
+}
+
+/**
+ * From now on, every instance of the app has to send `ready`.
+ * @param {LoopContext} context
+ * @param {Instance} instance
+ */
+export function rememberReady(context, { label }) {
+  const history = getSlotHistory(context.registry, label.id);
+  if (history.hasSentReady) return;
+  history.hasSentReady = true;
+  writeNote(context, label.id);
+}
+
+/**
+ * An instance makes progress if its processes use this share of a core, and at least this CPU time,
+ * or read and write this much. A program that only waits, and retries, uses less.
+ */
+const BUSY_SHARE = 0.05;
+const BUSY_MS = 20;
+const BUSY_BYTES = 64 * 1024;
+
+/** Two looks at a shorter interval say nothing. */
+const BETWEEN_LOOKS_MS = 100;
+
+/**
+ * @param {LoopContext} context
+ * @param {Instance} instance
+ * @param {Activity | null} activity  Null: the processes cannot be measured.
+ */
+export function noteActivity(context, instance, activity) {
+  const { registry, parts } = context;
+  const nowMs = parts.clock.nowMs();
+  const before = instance.activity;
+  if (!activity) instance.isProgressing = false;
+  else if (!before || Math.abs(nowMs - before.atMs) >= BETWEEN_LOOKS_MS) {
+    instance.activity = { ...activity, atMs: nowMs };
+    if (before) instance.isProgressing = hasProgressed(before, instance.activity);
+  }
+  if (activity?.isListening) instance.hasSocket = true;
+  const seat = findSeatOfInstance(registry, instance.instanceId);
+  if (!seat) return;
+  instance.isExcused ||= isExcused(registry, seat, instance, nowMs);
+  step(context, seat, { type: isReady(registry, seat) ? 'ready' : 'looked' });
+}
+
+/**
+ * @param {Activity & { atMs: number }} before
+ * @param {Activity & { atMs: number }} now
+ */
+function hasProgressed(before, now) {
+  const busyMs = Math.max(BUSY_MS, BUSY_SHARE * Math.abs(now.atMs - before.atMs));
+  return now.cpuMs - before.cpuMs >= busyMs || now.ioBytes - before.ioBytes >= BUSY_BYTES;
 }
 
 /**

@@ -38,7 +38,18 @@ const GAUGES = [
   ['worker_processes', '', 'Processes that belong to it.', ({ processes }) => processes],
   ['worker_open_fds', '', 'Open file descriptors.', ({ fds }) => fds],
   ['worker_heap_used_bytes', 'bytes', 'V8 heap in use.', ({ heapUsedBytes }) => heapUsedBytes],
-  ['worker_heap_limit_bytes', 'bytes', 'Size limit of the V8 heap.', ({ heapLimitBytes }) => heapLimitBytes],
+  [
+    'worker_heap_limit_bytes',
+    'bytes',
+    'Size limit of the V8 heap: old and new space.',
+    ({ heapLimitBytes }) => heapLimitBytes,
+  ],
+  [
+    'worker_old_space_limit_bytes',
+    'bytes',
+    'Size limit of the old space, from --max-old-space-size. At this limit the process ends.',
+    ({ oldSpaceLimitBytes }) => oldSpaceLimitBytes,
+  ],
   [
     'worker_external_memory_bytes',
     'bytes',

@@ -144,6 +144,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     const { workers, apps } = takeSamples(control.registry, ({ slot }) => meant?.has(slot.id) ?? true, {
       usageOf: sampler.usageOf,
       trackOf: reports.of,
+      reportsSinceMs: reports.sinceMs,
       nowMs,
     });
     if (detail) {

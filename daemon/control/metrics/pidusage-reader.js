@@ -42,8 +42,8 @@ export function createPidusageReader({ stat = askPidusage, nowMono = () => perfo
  * @param {Status} status
  * @returns {Reading}
  */
-function readingOf({ ctime, elapsed, memory }) {
-  return { start: '', cpuMs: ctime, ageMs: elapsed, memoryBytes: memory, processes: 1 };
+function readingOf({ pid, ctime, elapsed, memory }) {
+  return { start: '', cpuMs: ctime, ageMs: elapsed, memoryBytes: memory, processes: 1, pids: [pid] };
 }
 
 /** @param {number[]} pids */

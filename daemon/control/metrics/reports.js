@@ -13,6 +13,7 @@ import { number, readHttp } from './lifetime-totals.js';
  * @property {number} nextMs  Longest time until the next report.
  * @property {number} heapUsedBytes
  * @property {number} heapLimitBytes
+ * @property {number | null} oldSpaceLimitBytes
  * @property {number} externalBytes
  * @property {number} elu
  * @property {[p50: number, p99: number, max: number]} delayMs
@@ -39,14 +40,21 @@ const REPORT_MS = 1_000;
 export function createReports() {
   /** @type {Map<string, Track>} */
   const tracks = new Map();
+  /** @type {number | null} */
+  let sinceMs = null;
 
   return {
+    /** Time of the first take(). Null: there was none. */
+    get sinceMs() {
+      return sinceMs;
+    },
     /**
      * @param {Record<string, unknown>} reports  By instance. Instances without a report are
      *   forgotten.
      * @param {number} nowMs
      */
     take(reports, nowMs) {
+      sinceMs ??= nowMs;
       for (const instanceId of tracks.keys()) if (!Object.hasOwn(reports, instanceId)) tracks.delete(instanceId);
       for (const [instanceId, given] of Object.entries(reports)) {
         const track = tracks.get(instanceId);
@@ -77,6 +85,7 @@ export function readGauges({ last, before, seenAtMs }, nowMs) {
   return {
     heapUsedBytes: last.heapUsedBytes,
     heapLimitBytes: last.heapLimitBytes,
+    oldSpaceLimitBytes: last.oldSpaceLimitBytes,
     externalBytes: last.externalBytes,
     elu: heldUpMs > 0 ? 1 : last.elu,
     delayP50Ms: p50,
@@ -155,6 +164,7 @@ function readReport(given) {
     nextMs: number(given?.nextMs) || REPORT_MS,
     heapUsedBytes: number(given?.heapUsedBytes),
     heapLimitBytes: number(given?.heapLimitBytes),
+    oldSpaceLimitBytes: number(given?.oldSpaceLimitBytes) || null,
     externalBytes: number(given?.externalBytes),
     elu: Math.min(1, number(given?.elu)),
     delayMs: [p50 ?? 0, p99 ?? 0, max ?? 0],

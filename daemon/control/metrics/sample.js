@@ -7,7 +7,7 @@ import { spentBySlot, addTotals, toTotals } from './lifetime-totals.js';
 /** @import { AppSample, CommonSample, HttpSample } from '../../../lib/shared/metrics.js' */
 /** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
-/** @import { Registry } from '../state/registry.js' */
+/** @import { Instance, Registry } from '../state/registry.js' */
 /** @import { HttpReport, Served } from './lifetime-totals.js' */
 /** @import { Track } from './reports.js' */
 /** @import { Usage } from './usage.js' */
@@ -16,6 +16,7 @@ import { spentBySlot, addTotals, toTotals } from './lifetime-totals.js';
  * @typedef {object} Sources
  * @property {(pid: number) => Usage} usageOf
  * @property {(instanceId: string) => Track | null} trackOf
+ * @property {number | null} reportsSinceMs  When control asked for reports first.
  * @property {number} nowMs
  */
 
@@ -25,6 +26,7 @@ const SHARES = [0.5, 0.95, 0.99];
 const NO_GAUGES = {
   heapUsedBytes: null,
   heapLimitBytes: null,
+  oldSpaceLimitBytes: null,
   externalBytes: null,
   elu: null,
   delayP50Ms: null,
@@ -96,7 +98,7 @@ export function takeSamples(registry, isMeant, sources) {
  * @param {Sources} sources
  * @returns {Omit<WorkerSample, 'cpuMs'>}
  */
-function workerOf(registry, app, slot, overview, standing, { usageOf, trackOf, nowMs }) {
+function workerOf(registry, app, slot, overview, standing, { usageOf, trackOf, reportsSinceMs, nowMs }) {
   const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(registry, app, slot, {
     overview,
     usageOf,
@@ -123,9 +125,27 @@ function workerOf(registry, app, slot, overview, standing, { usageOf, trackOf, n
     fds,
     pssBytes: null,
     privateBytes: null,
-    ...(track ? readGauges(track, nowMs) : NO_GAUGES),
+    ...(track
+      ? readGauges(track, nowMs)
+      : { ...NO_GAUGES, reportAgeMs: silentMs(app, registry.instances.get(instanceId ?? ''), reportsSinceMs, nowMs) }),
     http: httpOf([standing], nowMs),
   };
+}
+
+/**
+ * Returns the time since the first report was expected. The event loop of the instance may be
+ * blocked before it.
+ * @param {DesiredApp} app
+ * @param {Instance | undefined} instance
+ * @param {number | null} reportsSinceMs
+ * @param {number} nowMs
+ * @returns {number | null}  Null: no report is expected.
+ */
+function silentMs({ spec }, instance, reportsSinceMs, nowMs) {
+  const bootedAtMs = instance?.bootedAtMs ?? null;
+  const isExpected = spec.kind === 'node' && spec.metrics && instance?.isOrphan === false;
+  if (!isExpected || bootedAtMs === null || reportsSinceMs === null) return null;
+  return Math.max(0, nowMs - Math.max(bootedAtMs, reportsSinceMs));
 }
 
 /**

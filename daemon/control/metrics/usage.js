@@ -26,6 +26,7 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
  * @property {number} ageMs
  * @property {number} memoryBytes
  * @property {number} processes
+ * @property {number[]} pids
  */
 
 /**

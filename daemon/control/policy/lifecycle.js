@@ -1,5 +1,16 @@
 // Knows: only rules: what a seat does next, when a seat is replaced, how long a restart waits.
 // Must not: import from another folder, do I/O, read the clock.
+import {
+  ageOf,
+  allowedMs,
+  leftOf,
+  listSocketLooks,
+  LOADING_MAX_MS,
+  lookEveryMs,
+  mayLoadOn,
+  missingAfter,
+  soakMs,
+} from './boot-time.js';
 import { judgeExit } from './restart-policy.js';
 
 /** @import { Asked, Cell, Context, Life, LifeEvent, State, Step } from './seat.js' */
@@ -28,7 +39,7 @@ export const TABLE = {
               exited: bug,     gone: bug,    timer: bug,     listenFailed: bug,     ...gateEvents(bug) },
   starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: setAgeTimer, refused: onExit,  ready: admit,
               exited: onExit,  gone: bug,    timer: overdue, listenFailed: hurry,   ...gateEvents(bug),
-              answered, silent: hangs },
+              answered, silent: judgeLoading, looked },
   soaking:  { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
               exited: onExit,  gone: bug,    timer: probe,   listenFailed: stay,    ...gateEvents(bug),
               answered: enter, silent: expel },
@@ -51,7 +62,7 @@ export const TABLE = {
  * @param {Cell} late  For answers, because an answer may come after the state has changed.
  */
 function gateEvents(late) {
-  return { answered: late, silent: late, admitted: late, park: bug, takeBack: bug };
+  return { answered: late, silent: late, looked: late, admitted: late, park: bug, takeBack: bug };
 }
 
 /**
@@ -83,17 +94,19 @@ function spawn(life) {
 function setBootTimer(life, event, context) {
   const { readiness, nowMs } = context;
   if (readiness.missing === null) return setAgeTimer(life, event, context);
-  return { life, effects: [{ type: 'setTimer', ms: leftOf(allowedMs(context), event.startedAtMs, nowMs) }] };
+  return awaitBoot(life, context, leftOf(allowedMs(context), event.startedAtMs, nowMs));
 }
 
 /**
- * If a step is missing after this time, the instance fails. If its main module still runs, the
- * instance is pinged first.
+ * Looks in the middle of the time, so that the look at the deadline shows the progress since then.
+ * @param {Life} life
  * @param {Context} context
+ * @param {number} ms
+ * @returns {Step}
  */
-function allowedMs({ policy, readiness }) {
-  if (readiness.isAddressRefused) return policy.minUptimeMs;
-  return readiness.isLoading ? Math.max(policy.minUptimeMs, policy.listenTimeoutMs) : policy.listenTimeoutMs;
+function awaitBoot(life, { readiness }, ms) {
+  const look = /** @type {const} */ ({ type: 'look', ms: ms / 2 });
+  return { life, effects: [{ type: 'setTimer', ms }, ...(readiness.mayBeLoading ? [look] : [])] };
 }
 
 /** @type {Cell} */
@@ -124,20 +137,8 @@ const ANSWER_MS = 1_000;
 function setAgeTimer(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (readiness.missing !== null) return stay(life, event, context);
-  return {
-    life,
-    effects: [{ type: 'setTimer', ms: leftOf(policy.minUptimeMs, readiness.bootedAtMs ?? nowMs, nowMs) }],
-  };
-}
-
-/**
- * Returns at most `totalMs`, because the wall clock may have been set back since `sinceMs`.
- * @param {number} totalMs
- * @param {number} sinceMs
- * @param {number} nowMs
- */
-function leftOf(totalMs, sinceMs, nowMs) {
-  return Math.min(totalMs, Math.max(0, sinceMs + totalMs - nowMs));
+  const ms = leftOf(policy.minUptimeMs, readiness.bootedAtMs ?? nowMs, nowMs);
+  return { life, effects: [{ type: 'setTimer', ms }, ...listSocketLooks(context)] };
 }
 
 /** @type {Cell} */
@@ -145,7 +146,7 @@ function admit(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (readiness.gate === 'open') return beUp(life, event, context);
   if (readiness.gate === 'gated') return enter(life, event, context);
-  const leftMs = leftOf(policy.minUptimeMs, readiness.bootedAtMs ?? nowMs, nowMs);
+  const leftMs = leftOf(soakMs(context), readiness.bootedAtMs ?? nowMs, nowMs);
   return {
     life: { ...life, state: 'soaking' },
     effects:
@@ -188,31 +189,50 @@ function takeBack(life, _event, { policy }) {
 
 /** @type {Cell} */
 function overdue(life, event, context) {
-  const { readiness, nowMs } = context;
+  const { readiness } = context;
   if (readiness.missing === null) return admit(life, event, context);
   // Computes the time limit again: after control set the timer, older instances may have started
   // to listen, and then this instance must listen too.
-  const ageMs = nowMs - (readiness.startedAtMs ?? 0);
-  const leftMs = ageMs < 0 ? 0 : allowedMs(context) - ageMs;
-  if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
-  return readiness.isLoading ? { life, effects: [{ type: 'ping', ms: ANSWER_MS }] } : expel(life, event, context);
+  const leftMs = allowedMs(context) - ageOf(context);
+  if (leftMs > 0) return awaitBoot(life, context, leftMs);
+  if (readiness.mayBeLoading) return { life, effects: [{ type: 'look', ms: 0 }] };
+  return expel(life, event, context);
+}
+
+/** @type {Cell} */
+function looked(life, event, context) {
+  const { readiness } = context;
+  if (readiness.missing === null) return { life, effects: listSocketLooks(context) };
+  if (ageOf(context) < allowedMs(context)) return stay(life, event, context);
+  return readiness.isLoading
+    ? { life, effects: [{ type: 'ping', ms: ANSWER_MS }] }
+    : judgeLoading(life, event, context);
 }
 
 /** The main module may be a loop that never ends, so an answer is enough. @type {Cell} */
 function answered(life, event, context) {
-  return context.readiness.isLoading ? admit(life, event, context) : stay(life, event, context);
+  return context.readiness.isLoading ? admit(life, event, context) : judgeLoading(life, event, context);
 }
 
 /** @type {Cell} */
-function hangs(life, event, context) {
-  return context.readiness.isLoading ? expel(life, event, context) : stay(life, event, context);
+function judgeLoading(life, event, context) {
+  const { readiness, policy, nowMs } = context;
+  if (readiness.missing === null) return stay(life, event, context);
+  if (!mayLoadOn(context)) return expel(life, event, context);
+  return {
+    life,
+    effects: [
+      { type: 'setTimer', ms: leftOf(LOADING_MAX_MS, readiness.startedAtMs ?? nowMs, nowMs) },
+      { type: 'look', ms: lookEveryMs(policy) },
+    ],
+  };
 }
 
 /** @type {Cell} */
-function expel(life, _event, { readiness }) {
+function expel(life, _event, context) {
   const asked = /** @type {Asked} */ ({
     cause: 'boot-timeout',
-    by: life.state === 'starting' ? readiness.missing : 'its event loop did not answer',
+    by: life.state === 'starting' ? missingAfter(context) : 'its event loop did not answer',
   });
   return {
     life: { ...life, state: 'stopping', asked },

@@ -47,6 +47,7 @@ export const EVENTS = /** @type {const} */ ([
   'listenFailed',
   'answered',
   'silent',
+  'looked',
   'admitted',
   'park',
   'takeBack',
@@ -61,6 +62,7 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'ready'}
  *   | {type: 'answered'}
  *   | {type: 'silent'}
+ *   | {type: 'looked'}
  *   | {type: 'admitted'}
  *   | {type: 'park'}
  *   | {type: 'takeBack'}
@@ -68,7 +70,8 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'gone'}
  *   | {type: 'timer'}
  *   | {type: 'listenFailed'}} LifeEvent  booted: the main module was evaluated. answered, silent:
- *   the event loop did or did not answer a ping. admitted: the gate is open.
+ *   the event loop did or did not answer a ping. looked: control measured what the processes did.
+ *   admitted: the gate is open.
  */
 
 /**
@@ -76,13 +79,15 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'retire', asked: Asked, drain: 'handover'|'finish'}
  *   | {type: 'setTimer', ms: number}
  *   | {type: 'clearTimer'}
+ *   | {type: 'look', ms: number}
  *   | {type: 'ping', ms: number}
  *   | {type: 'admit'}
  *   | {type: 'park'}
  *   | {type: 'unpark'}
  *   | {type: 'ended', isOk: boolean}
- *   | {type: 'bug', state: State, event: string}} Effect  ended: the slot is not wanted any more.
- *   No effect ends the children of an instance that exited, because the keeper does that.
+ *   | {type: 'bug', state: State, event: string}} Effect  look: measures what the processes of the
+ *   instance do, after this time; ends with the timer. ended: the slot is not wanted any more. No
+ *   effect ends the children of an instance that exited, because the keeper does that.
  */
 
 /**
@@ -101,6 +106,12 @@ export const EVENTS = /** @type {const} */ ([
  * @property {string | null} missing  The missing step, in words. Null: no step is missing.
  * @property {boolean} isLoading  Only the end of the main module is missing. The module may be
  *   a loop that never ends.
+ * @property {boolean} mayBeLoading  More time may help: the instance is not known to be in the wrong
+ *   place.
+ * @property {boolean | null} isProgressing  Between the last two looks, its processes used the CPU
+ *   or files. Null: not known.
+ * @property {boolean} mayListenOutside  It may listen on a socket that the keeper does not know.
+ * @property {boolean} isSeenOutside  Control saw such a socket.
  * @property {boolean} cannotListen  A cluster worker whose listen() failed.
  * @property {boolean} isAddressRefused  Another process has the address, or only root may
  *   use the address. False if this machine does not have the address, because some programs try

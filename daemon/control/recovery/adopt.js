@@ -2,12 +2,12 @@
 // not: start a process that is not wanted, or end a process that may be wanted.
 import { writeNote } from '../keeper-link/tell.js';
 import { EFFECTS, recordFinishedSlot, newInstance } from '../loop/effects.js';
-import { attachLogs, forgetSlot, retireSurplus } from '../loop/keeper-events.js';
+import { attachLogs, forgetSlot, rememberReady, retireSurplus } from '../loop/keeper-events.js';
 import { addSeat } from '../loop/reconcile.js';
 import { isAddress } from '../loop/said-by-apps.js';
 import { step } from '../loop/step.js';
 import { BACKOFF_MAX_MS } from '../policy/restart-policy.js';
-import { isReady } from '../rollout/readiness.js';
+import { isExcused, isReady } from '../rollout/readiness.js';
 import { getSpec } from '../state/desired.js';
 import { findSlot, isWanted, getSlotHistory, openScope, seatKey } from '../state/registry.js';
 import { forgetAsked, hasRecorded } from '../state/slot-history.js';
@@ -71,6 +71,7 @@ function instanceOf(context, child) {
     errPipe,
   };
   context.registry.instances.set(child.instanceId, instance);
+  if (isReady) rememberReady(context, instance);
   openScope(context.registry, label.scope, written.name);
   const history = getSlotHistory(context.registry, label.id);
   history.spawns = Math.max(history.spawns, label.spawns);
@@ -126,7 +127,8 @@ function seatInstance(context, instance, child) {
   seat.instanceId = instance.instanceId;
   const state = initialState(instance, child);
   seat.life = { ...seat.life, state };
-  instance.wasUp = state !== 'starting' || wasOldEnough(seat, child, context.parts.clock.nowMs());
+  instance.isExcused = isExcused(registry, seat, instance, context.parts.clock.nowMs());
+  instance.wasUp = state !== 'starting' || instance.isExcused || wasOldEnough(seat, child, context.parts.clock.nowMs());
   return { seat, instance, child, asked };
 }
 

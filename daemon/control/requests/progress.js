@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readReadiness } from '../rollout/readiness.js';
+import { isLoadingOn, readReadiness } from '../rollout/readiness.js';
 import { findSlot, occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
 import { describeOutcome } from './outcome.js';
 
@@ -132,7 +132,7 @@ function progressOf(registry, receipt, nowMs) {
  * @returns {Waiting | null}
  */
 function waitOf(registry, seat, nowMs) {
-  const phase = PHASES[seat.life.state];
+  const phase = isLoadingOn(registry, seat) ? 'loading' : PHASES[seat.life.state];
   if (!phase) return null;
   const { id, name, slot } = seat;
   const endsAtMs = phase === 'parked' ? (findSlot(registry, id)?.app.rollout.windowEndsAtMs ?? null) : seat.untilMs;

@@ -1,10 +1,20 @@
 import { describeListenFailure } from '../../../lib/shared/death-text.js';
 import { STARTING_STATES } from '../policy/replace.js';
-import { findSlot, isWanted, findSeatOfInstance, listSeats } from '../state/registry.js';
+import { findSlot, getSlotHistory, isWanted, findSeatOfInstance, listSeats } from '../state/registry.js';
 
 /** @import { Address } from '../keeper-link/link.js' */
 /** @import { Readiness } from '../policy/seat.js' */
 /** @import { Instance, Seat, Registry } from '../state/registry.js' */
+
+/**
+ * Whether the instance is past its time limit, and gets more time because it makes progress.
+ * @param {Registry} registry
+ * @param {Seat} seat
+ */
+export function isLoadingOn(registry, seat) {
+  if (seat.life.state !== 'starting' || !registry.instances.get(seat.instanceId ?? '')?.isProgressing) return false;
+  return readReadiness(registry, seat).missing !== null;
+}
 
 /**
  * Reads only the current state, so a control that starts during a rollout gets the same answer.
@@ -20,6 +30,9 @@ export function readReadiness(registry, seat) {
     isOnProbation: isProbationary,
     gate: gateOf(registry, seat, isProbationary, instance),
     ...missingOf(registry, seat, isProbationary, instance),
+    isProgressing: instance?.isProgressing ?? null,
+    mayListenOutside: seat.spec?.mode !== 'cluster',
+    isSeenOutside: instance !== null && instance.hasSocket && instance.addresses.length === 0,
     startedAtMs,
     bootedAtMs: bootedAtOf(seat, instance),
   };
@@ -63,7 +76,29 @@ export function isReady(registry, seat) {
   const instance = registry.instances.get(seat.instanceId ?? '');
   if (!instance) return false;
   // An instance that listens or sends "ready" does not have to reach the minimum uptime.
-  return readReadiness(registry, seat).missing === null && (seat.spec?.waitReady || instance.addresses.length > 0);
+  return readReadiness(registry, seat).missing === null && (seat.spec?.waitReady || isListening(instance));
+}
+
+/** @param {Instance} instance */
+function isListening({ addresses, hasSocket }) {
+  return addresses.length > 0 || hasSocket;
+}
+
+/**
+ * Whether the instance is ready without the message `ready`: it listens, its time is over, and no
+ * instance of its app has ever sent the message. Apps for PM2 often have `wait_ready`, but never
+ * send it.
+ * @param {Registry} registry
+ * @param {Seat} seat
+ * @param {Instance} instance
+ * @param {number} nowMs
+ */
+export function isExcused(registry, { id, spec }, instance, nowMs) {
+  const { startedAtMs } = instance;
+  if (!spec?.waitReady || startedAtMs === null || !isListening(instance)) return false;
+  if (Math.abs(nowMs - startedAtMs) < spec.listenTimeoutMs) return false;
+  const slots = findSlot(registry, id)?.app.slots ?? [{ id }];
+  return slots.every((slot) => !getSlotHistory(registry, slot.id).hasSentReady);
 }
 
 /**
@@ -115,13 +150,14 @@ const REFUSALS = ['EADDRINUSE', 'EACCES'];
  * @param {Seat} seat
  * @param {boolean} isProbationary
  * @param {Instance | null} instance
- * @returns {Pick<Readiness, 'missing' | 'isLoading' | 'cannotListen' | 'isAddressRefused'>}
+ * @returns {Pick<Readiness,
+ *   'missing' | 'isLoading' | 'mayBeLoading' | 'cannotListen' | 'isAddressRefused'>}
  */
 function missingOf(registry, seat, isProbationary, instance) {
   const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
   // With waitReady the message "ready" counts, not the evaluation of the main module.
   const word = seat.spec?.waitReady
-    ? instance?.isReady
+    ? instance?.isReady || instance?.isExcused
       ? null
       : 'it did not send "ready"'
     : isLoading
@@ -134,6 +170,7 @@ function missingOf(registry, seat, isProbationary, instance) {
   return {
     missing: word ?? place,
     isLoading: isLoading && !seat.spec?.waitReady && place === null,
+    mayBeLoading: !cannotListen && (word !== null || instance?.addresses.length === 0),
     cannotListen,
     isAddressRefused: cannotListen && REFUSALS.includes(failure.code),
   };

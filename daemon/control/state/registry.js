@@ -9,6 +9,7 @@ import { newSlotHistory } from './slot-history.js';
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { Address, Exit } from '../keeper-link/link.js' */
+/** @import { Activity } from '../metrics/activity.js' */
 /** @import { Life } from '../policy/seat.js' */
 /** @import { WatchedInstance } from '../rollout/compare.js' */
 /** @import { RollbackWindow } from '../rollout/supervise.js' */
@@ -45,6 +46,10 @@ import { newSlotHistory } from './slot-history.js';
  * @property {ListenFailure | null} listenFailure  The last failure of listen(), unless a later
  *   listen() has succeeded.
  * @property {boolean} isReady  The program sent `ready`.
+ * @property {boolean} isExcused  It is ready without the message `ready`, which never comes.
+ * @property {boolean} hasSocket  Control saw that one of its processes listens.
+ * @property {(Activity & { atMs: number }) | null} activity  At the last look.
+ * @property {boolean | null} isProgressing  Between the last two looks. Null: not known.
  * @property {boolean} wasUp
  * @property {boolean} isAwaitingSecrets  Control is reading the secrets, and has not sent the
  *   start to the keeper.

@@ -16,6 +16,7 @@ const DEATHS_KEPT = 10;
  * @property {Record<string, Asked>} asked  By instanceId: the reason for its retirement.
  * @property {Served | null} [served]  Responses of instances that are gone.
  * @property {Spent} [spent]
+ * @property {boolean} [hasSentReady]  An instance has sent `ready`.
  * @property {boolean} isStray  The list may have lost the slot. Control leaves its process alone.
  */
 

@@ -1,7 +1,7 @@
 // Knows: the rows that clients see, made of records, and the pid files. Must not: change a record.
 import { countRestarts } from '../state/slot-history.js';
 import { instanceEnv, logFiles } from '../spawn/params.js';
-import { isAwaitingAdmission, readReadiness } from '../rollout/readiness.js';
+import { isAwaitingAdmission, isLoadingOn, readReadiness } from '../rollout/readiness.js';
 import { pidFilePath } from './pid-files.js';
 import { isWatched } from '../../../lib/shared/spec/triggers.js';
 import { getSlotHistory, occupiedSlots } from '../state/registry.js';
@@ -119,6 +119,7 @@ export function slotStatus(registry, app, slot, o) {
       : waitingFor(seat, slot, {
           nowMs: o.nowMs,
           cannotListen: seat ? readReadiness(registry, seat).cannotListen : false,
+          isLoadingOn: seat ? isLoadingOn(registry, seat) : false,
         }),
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
@@ -203,9 +204,9 @@ function withoutSeat(registry, slot, { withProcess }) {
 /**
  * @param {Seat | undefined} seat
  * @param {DesiredSlot} slot
- * @param {{ nowMs: number, cannotListen: boolean }} o
+ * @param {{ nowMs: number, cannotListen: boolean, isLoadingOn: boolean }} o
  */
-function waitingFor(seat, slot, { nowMs, cannotListen }) {
+function waitingFor(seat, slot, { nowMs, cannotListen, isLoadingOn: isLate }) {
   if (!seat) return slot.want === 'up' ? 'its turn to start' : null;
   const left = seat.untilMs === null ? '' : `${(Math.max(0, seat.untilMs - nowMs) / 1000).toFixed(1)}s`;
   if (seat.life.state === 'backoff') return `the next attempt in ${left}`;
@@ -216,6 +217,7 @@ function waitingFor(seat, slot, { nowMs, cannotListen }) {
   if (seat.life.state === 'parked') return 'the end of the rollback window';
   if (seat.life.state !== 'starting') return null;
   if (left === '') return 'the process to be created';
+  if (isLate) return `the end of its start, because it uses the CPU or files, ${left} left`;
   if (seat.spec?.waitReady) return `"ready" from the app, ${left} left`;
   return cannotListen ? `a listening socket, ${left} left` : `a listening socket, or ${left} of uptime`;
 }

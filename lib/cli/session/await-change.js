@@ -9,7 +9,7 @@ import { NclustError } from '../../shared/errors.js';
 
 /**
  * Sends a change to the manager, and waits for it unless `params.wait` is false. Shows progress on
- * a terminal. Ctrl-C ends the wait, but not the change.
+ * a terminal, elsewhere only what loads for long. Ctrl-C ends the wait, but not the change.
  * @param {Context} context
  * @param {Client} client
  * @param {Method} method
@@ -21,9 +21,12 @@ import { NclustError } from '../../shared/errors.js';
 export async function carryOut(context, client, method, params, doing) {
   if (params.wait === false) return client.request(method, params);
   const board = context.screen ? createBoard(context.screen, doing) : null;
+  const sayLoading = createLoadingNote(context);
   const ignore = client.onNotification(({ method: word, params: said }) => {
-    if (word === 'progress' && said?.token === params.token)
-      board?.show(/** @type {Progress} */ (/** @type {unknown} */ (said)));
+    if (word !== 'progress' || said?.token !== params.token) return;
+    const progress = /** @type {Progress} */ (/** @type {unknown} */ (said));
+    if (board) board.show(progress);
+    else sayLoading(progress);
   });
   /** @type {(error: Error) => void} */
   let interrupt = () => {};
@@ -33,12 +36,31 @@ export async function carryOut(context, client, method, params, doing) {
   });
   const release = context.onInterrupt(() => interrupt(goesOn(doing)));
   try {
-    return await Promise.race([client.request(method, board ? { ...params, progress: true } : params), interrupted]);
+    return await Promise.race([client.request(method, { ...params, progress: true }), interrupted]);
   } finally {
     release();
     ignore();
     board?.close();
   }
+}
+
+/**
+ * @param {Context} context
+ * @returns {(progress: Progress) => void}  Names each app once.
+ */
+function createLoadingNote(context) {
+  /** @type {Set<string>} */
+  const named = new Set();
+  return ({ waiting }) => {
+    for (const { name, phase, forMs } of waiting) {
+      if (phase !== 'loading' || named.has(name)) continue;
+      named.add(name);
+      context.talk(
+        `"${name}" still loads after ${Math.round(forMs / 1000)}s. nclust gives it up to 5 minutes while it uses ` +
+          'the CPU or files.',
+      );
+    }
+  };
 }
 
 /** @param {string} doing */

@@ -20,7 +20,7 @@ import { INTERPRETERS } from '../../config/spec/interpreter.js';
 import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
-import { warnAboutShutdownMessage } from '../../shared/spec/channel.js';
+import { warnAboutChannel } from '../../shared/spec/channel.js';
 import { splitFile, renewFromFile, warnAboutFileOptions, overrideArgs } from './from-file.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
@@ -69,7 +69,7 @@ export async function start(context, targets, options, args) {
 
   const { wait, force = false } = options;
   if (read.name === undefined && !force) assertNamesFree(specs, known);
-  for (const warning of specs.flatMap(warnAboutShutdownMessage)) context.talk(warning);
+  for (const warning of specs.flatMap(warnAboutChannel)) context.talk(warning);
 
   const client = reached ?? (await context.manager());
   const started =

@@ -171,7 +171,7 @@ export const PROGRAM_OPTIONS = [
     ...duration,
     unit: 'ms',
     default: '10000',
-    help: 'time limit until it is ready (default: 10s)',
+    help: 'time limit until it is ready, if it makes no progress (default: 10s)',
   },
   {
     name: 'shutdown_with_message',

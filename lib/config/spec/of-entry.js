@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
-import { warnAboutShutdownMessage } from '../../shared/spec/channel.js';
+import { warnAboutChannel } from '../../shared/spec/channel.js';
 import { createFault, toFault, joinKeyPath } from '../faults.js';
 import { placeScript } from '../place-script.js';
 import { buildSpec } from './build.js';
@@ -62,7 +62,7 @@ export function buildSpecFromEntry(
         ...warnings,
         ...(isAlone ? [`"${spec.name}" runs in fork mode, although its exec_mode is cluster: ${why}.`] : []),
         ...(warnings.length > 0 ? [] : forOtherProgram(spec, said)),
-        ...warnAboutShutdownMessage(spec),
+        ...warnAboutChannel(spec),
       ],
     };
   } catch (error) {

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { formatDuration } from '../units.js';
 
 /** @import { AppSpec } from './spec.js' */
 
@@ -37,12 +38,33 @@ export function canUseChannel(spec) {
  * @param {AppSpec} spec
  * @returns {string[]}  For validate and start.
  */
-export function warnAboutShutdownMessage(spec) {
-  if (!spec.shutdownWithMessage || canUseChannel(spec)) return [];
+export function warnAboutChannel(spec) {
+  const { name, script, waitReady, shutdownWithMessage } = spec;
+  if (canUseChannel(spec)) return [];
+  const program = `"${nameOf(script)}" passes no messages on`;
   return [
-    `"${spec.name}" has shutdown_with_message, but "${nameOf(spec.script)}" passes no messages on. The app gets the ` +
-      'stop signal instead.',
+    ...(waitReady
+      ? [
+          `"${name}" has wait_ready, but ${program}. An instance counts as online after its listen_timeout ` +
+            `(${formatDuration(spec.listenTimeoutMs)}) if it listens, and fails if it does not. Remove wait_ready.`,
+        ]
+      : []),
+    ...(shutdownWithMessage
+      ? [`"${name}" has shutdown_with_message, but ${program}. The app gets the stop signal instead.`]
+      : []),
   ];
+}
+
+/**
+ * A notice for an app that is online without the message `ready`.
+ * @param {AppSpec} spec
+ */
+export function describeLackingReady(spec) {
+  const advice = canUseChannel(spec) ? "Call process.send('ready') when it is ready, or remove" : 'Remove';
+  return (
+    `"${spec.name}" has wait_ready, but has never sent "ready". So an instance counts as online only after its ` +
+    `listen_timeout (${formatDuration(spec.listenTimeoutMs)}). ${advice} wait_ready.`
+  );
 }
 
 /**

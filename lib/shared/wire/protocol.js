@@ -261,14 +261,14 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} startedAtMs
  */
 
-/** @typedef {'starting' | 'soaking' | 'draining' | 'parked' | 'backing off'} WaitingPhase */
+/** @typedef {'starting' | 'loading' | 'soaking' | 'draining' | 'parked' | 'backing off'} WaitingPhase */
 
 /**
  * @typedef {object} Waiting
  * @property {number} id
  * @property {string} name
  * @property {number} slot
- * @property {WaitingPhase} phase
+ * @property {WaitingPhase} phase  loading: starting for longer than its time limit, with progress.
  * @property {number} forMs
  * @property {number | null} leftMs  Longest time left. Null: no time limit.
  * @property {string | null} detail  A text that names the missing condition.

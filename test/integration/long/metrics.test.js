@@ -31,7 +31,7 @@ async function service({
   const port = await takePort();
   await keeper.spawnNode('one', 'runs-code', {
     ...params,
-    env: { CODE: `${code}.listen(${port}, () => say('listens'));` },
+    env: { ...params.env, CODE: `${code}.listen(${port}, () => say('listens'));` },
   });
   await keeper.says('one', 'listens');
   const report = async () =>
@@ -163,7 +163,20 @@ test('reports contain heap, event loop utilization, handles and connections', as
   expect(figures).toMatchObject({ connections: 1 });
   expect(figures.heapUsedBytes).toBeGreaterThan(1e6);
   expect(figures.heapLimitBytes).toBeGreaterThan(figures.heapUsedBytes);
+  expect(figures.oldSpaceLimitBytes).toBe(null);
   expect(figures.handles).toBeGreaterThan(0);
+});
+
+test.each([
+  ['an argument', { execArgv: ['--max-old-space-size=80'] }, 80],
+  ['NODE_OPTIONS', { env: { NODE_OPTIONS: '--no-warnings --max_old_space_size=90' } }, 90],
+  ['both', { execArgv: ['--max-old-space-size=80'], env: { NODE_OPTIONS: '--max-old-space-size=90' } }, 80],
+])('reports contain the limit of the old space from %s', async (_what, params, expected) => {
+  const { report } = await service({ params });
+  await waitFor('a report', async () => await report());
+  const { heapLimitBytes, oldSpaceLimitBytes } = await report();
+  expect(oldSpaceLimitBytes).toBe(expected * 1024 ** 2);
+  expect(heapLimitBytes).toBeGreaterThan(oldSpaceLimitBytes);
 });
 
 test('a process that creates garbage reports a growing GC time, smaller than the elapsed time', async () => {

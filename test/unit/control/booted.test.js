@@ -75,6 +75,82 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     expect(await statuses()).toEqual(['online']);
   });
 
+  const doing = (activity) => {
+    rig.activity = () => ({ cpuMs: 0, ioBytes: 0, isListening: false, ...activity(rig.clock.nowMs()) });
+  };
+  const begunAtMs = () => rig.keeper.alive[0]?.startedAtMs ?? 0;
+
+  test.each([
+    ['computes', { cpuMs: 1 }],
+    ['gets a tenth of a core', { cpuMs: 0.1 }],
+    ['reads files', { ioBytes: 50_000 }],
+  ])('for 40 s, and %s, is not a failed start', async (_what, perMs) => {
+    loadingFor(40_000, { listensAfterMs: 40_000 });
+    doing((nowMs) => Object.fromEntries(Object.entries(perMs).map(([key, rate]) => [key, nowMs * rate])));
+    const request = watch(rig.start({ instances: 2 }, { progress: true }));
+    await rig.turn(39_000);
+    expect([request.state, await statuses()]).toEqual(['pending', ['launching', 'launching']]);
+    const late = rig.published.filter(({ waiting }) => waiting.every(({ phase }) => phase === 'loading'));
+    expect(late[0].waiting.map(({ forMs }) => Math.round(forMs / 1_000))).toEqual([10, 10]);
+    expect((await rig.list())[0].waitingFor).toMatch(/uses the CPU or files, 26\d\.\ds left/);
+    await rig.turn(1_000);
+    expect(request.state).toBe('done');
+    expect(await rig.list()).toMatchObject([{ restarts: 0, lastDeath: null }, { restarts: 0 }]);
+    expect(rig.spawned()).toHaveLength(2);
+  });
+
+  test.each([
+    ['waits', () => ({}), 10_000],
+    ['waits, and retries now and then', (nowMs) => ({ cpuMs: nowMs * 0.03, ioBytes: nowMs * 2 }), 10_000],
+    ['cannot be measured', null, 10_000],
+    ['computes for 21 s, then waits', (nowMs) => ({ cpuMs: Math.min(nowMs - begunAtMs(), 21_000) }), 28_000],
+    ['computes for ever', (nowMs) => ({ cpuMs: nowMs }), 300_000],
+  ])('and %s, ends', async (_what, activity, endsAtMs) => {
+    loadingFor(3_600_000);
+    if (activity) doing(activity);
+    else rig.activity = () => null;
+    const request = watch(rig.start({}));
+    await rig.turn(endsAtMs - 1);
+    expect(request.state).toBe('pending');
+    await rig.turn(7_000);
+    expect(request.error.message).toContain('it was still loading its main module');
+  });
+
+  test('in a reload that makes progress: the old instances stay until it listens', async () => {
+    rig.keeper.behave = () => ({ listensAfterMs: 100 });
+    void rig.start({ instances: 2 });
+    await rig.turn(2_000);
+    const old = living();
+    loadingFor(0, { listensAfterMs: 30_000 });
+    doing((nowMs) => ({ cpuMs: nowMs }));
+    const request = watch(rig.call('reload', { targets: ['api'] }));
+    await rig.turn(29_000);
+    expect([request.state, living().slice(0, 2)]).toEqual(['pending', old]);
+    await rig.turn(40_000);
+    expect([request.state, await statuses()]).toEqual(['done', ['online', 'online']]);
+  });
+
+  test('in a reload that listens elsewhere gets no more time', async () => {
+    rig.keeper.behave = () => ({ listensAfterMs: 100 });
+    void rig.start({});
+    await rig.turn(2_000);
+    rig.keeper.behave = () => ({ listensAfterMs: 100, ports: [4000] });
+    doing((nowMs) => ({ cpuMs: nowMs }));
+    const request = watch(rig.call('reload', { targets: ['api'] }));
+    await rig.turn(10_020);
+    expect(request.error.message).toContain('it did not listen on [::]:3000, but on [::]:4000');
+  });
+
+  test('goes on loading if control is replaced after its deadline', async () => {
+    loadingFor(25_000, { listensAfterMs: 25_000 });
+    doing((nowMs) => ({ cpuMs: nowMs }));
+    void rig.start({}).catch(() => {});
+    await rig.turn(15_000);
+    await rig.boot();
+    await rig.turn(10_000);
+    expect([await statuses(), rig.spawned().length]).toEqual([['online'], 1]);
+  });
+
   test('with waitReady is up when it sends "ready", loaded or not', async () => {
     loadingFor(Infinity, { readyAfterMs: 50 });
     const request = watch(rig.start({ waitReady: true }));

@@ -90,6 +90,8 @@ export function createRig({ seed = 0 } = {}) {
     happened: [],
     subscriptions: new Map(),
     oomKilled: false,
+    /** Returns the activity of an instance. Default: it waits. */
+    activity: () => ({ cpuMs: 0, ioBytes: 0, isListening: false }),
     /** Control will die, or has died, in the middle of an operation. */
     isDoomed: false,
     token: () => `token-${seed}-${nextToken++}`,
@@ -126,6 +128,7 @@ export function createRig({ seed = 0 } = {}) {
         eventLog: rig.eventLog(),
         oom: { hasGrown: () => rig.oomKilled, refresh: () => {} },
         findHolder: () => null,
+        readActivity: async (pid) => rig.activity(pid),
         environment: createEnvironment({
           clock,
           secrets: createSecrets({ clock, readOne: (spec, name) => rig.secret(spec, name) }),

@@ -1,4 +1,5 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { findBlocked } from '../../../../lib/shared/metrics.js';
 import { createMetricsRig, reportOf } from './metrics-rig.js';
 
 let rig;
@@ -81,6 +82,36 @@ test('a program without an agent has the figures of the system, including its ch
   ]);
   expect(rig.looked.flat().find(({ pid }) => pid === workers[0].pid)).toEqual({ pid: workers[0].pid, isTree: true });
   expect(rig.keeper.requests.some(({ verb }) => verb === 'reports')).toBe(false);
+});
+
+describe('a worker that has not reported yet', () => {
+  const ages = async () => (await rig.call('metrics')).workers.map(({ reportAgeMs }) => reportAgeMs);
+
+  test('counts as blocked since it was loaded', async () => {
+    await start();
+    rig.keeper.reports.clear();
+    await rig.boot();
+    void rig.start({ name: 'late' });
+    await rig.turn(5_000);
+    const { workers } = await rig.call('metrics');
+    expect(findBlocked(workers).map(({ name }) => name)).toEqual(['api', 'late']);
+    rig.keeper.reports.set(ids().at(-1), reportOf(1));
+    await rig.turn(1_000);
+    expect(findBlocked((await rig.call('metrics')).workers)).toMatchObject([{ name: 'api' }]);
+  });
+
+  test.each([
+    ['while control has not asked', {}, 0],
+    ['without metrics', { metrics: false }, 5_000],
+    ['if it is not Node.js', { kind: 'exec', mode: 'fork' }, 5_000],
+    ['while it loads', {}, 5_000, { bootsAfterMs: 60_000 }],
+  ])('does not count as blocked %s', async (_what, fields, ms, behaviour = { listensAfterMs: 10 }) => {
+    rig.keeper.behave = () => behaviour;
+    void rig.start(fields);
+    await rig.turn(ms);
+    if (ms === 0) await rig.boot();
+    expect(await ages()).toEqual([null]);
+  });
 });
 
 test('a stopped app uses nothing', async () => {

@@ -18,6 +18,7 @@ const EXAMPLES = {
   listenFailed: { type: 'listenFailed' },
   answered: { type: 'answered' },
   silent: { type: 'silent' },
+  looked: { type: 'looked' },
   admitted: { type: 'admitted' },
   park: { type: 'park' },
   takeBack: { type: 'takeBack' },
@@ -28,13 +29,23 @@ const open = {
   gate: 'open',
   missing: null,
   isLoading: false,
+  mayBeLoading: true,
+  isProgressing: null,
+  mayListenOutside: true,
+  isSeenOutside: false,
   startedAtMs: 1_000,
   bootedAtMs: 1_000,
 };
-const late = { ...open, missing: 'it did not send "ready"', startedAtMs: -10_000 };
+const late = { ...open, missing: 'it did not send "ready"', startedAtMs: -10_000, isProgressing: false };
 const canary = { isOnProbation: true, gate: 'canary', missing: null, startedAtMs: 1_000, bootedAtMs: 1_000 };
 
-const unheard = { ...open, missing: 'it could not listen on port 80', cannotListen: true, isAddressRefused: true };
+const unheard = {
+  ...open,
+  missing: 'it could not listen on port 80',
+  cannotListen: true,
+  isAddressRefused: true,
+  mayBeLoading: false,
+};
 
 const readinesses = [
   open,
@@ -76,6 +87,7 @@ test.each(cells)(
           'retire',
           'setTimer',
           'clearTimer',
+          'look',
           'ping',
           'admit',
           'park',
@@ -113,7 +125,8 @@ test.each(STATES)('stop reaches down from %s in at most three events, whatever t
 
 test('a seat that stops for good stays down, and one that missed its boot deadline gets another try', () => {
   const context = { isWanted: true, readiness: late, nowMs: 5_000, policy: makeSpec() };
-  const expelled = next(lifeIn('starting'), { type: 'timer' }, context);
+  expect(next(lifeIn('starting'), { type: 'timer' }, context).effects).toEqual([{ type: 'look', ms: 0 }]);
+  const expelled = next(lifeIn('starting'), { type: 'looked' }, context);
   expect(expelled.life).toMatchObject({ state: 'stopping', asked: { cause: 'boot-timeout' } });
   expect(next(expelled.life, { type: 'gone' }, context)).toMatchObject({
     life: { state: 'backoff', streak: 1, hasFailed: true },
@@ -126,16 +139,81 @@ test('a seat with a step left at the age at which it counts as up gets the rest 
   const context = { isWanted: true, readiness: { ...late, startedAtMs: 4_000 }, nowMs: 5_000, policy: makeSpec() };
   expect(next(lifeIn('starting'), EXAMPLES.timer, context)).toMatchObject({
     life: { state: 'starting' },
-    effects: [{ type: 'setTimer', ms: 9_000 }],
+    effects: [
+      { type: 'setTimer', ms: 9_000 },
+      { type: 'look', ms: 4_500 },
+    ],
   });
   // The wall clock was set back by an hour, but the time of the seat is over.
-  expect(next(lifeIn('starting'), EXAMPLES.timer, { ...context, nowMs: -3_600_000 }).life.state).toBe('stopping');
+  expect(next(lifeIn('starting'), EXAMPLES.looked, { ...context, nowMs: -3_600_000 }).life.state).toBe('stopping');
 });
 
 test('without waitReady a process counts as up at the age of minUptime, whenever control learnt of it', () => {
   const context = { isWanted: true, nowMs: 1_400, readiness: open, policy: makeSpec({ minUptimeMs: 1_000 }) };
   expect(next(lifeIn('starting'), EXAMPLES.spawned, context).effects).toEqual([{ type: 'setTimer', ms: 600 }]);
   expect(next(lifeIn('starting'), EXAMPLES.timer, context).life.state).toBe('up');
+});
+
+describe('a seat that loads at its deadline', () => {
+  const loading = { ...open, missing: 'it was still loading its main module', isLoading: true, startedAtMs: 0 };
+  const context = (nowMs, more) => ({
+    isWanted: true,
+    nowMs,
+    readiness: { ...loading, ...more },
+    policy: makeSpec({ listenTimeoutMs: 4_000 }),
+  });
+  const waits = [
+    { type: 'setTimer', ms: 290_000 },
+    { type: 'look', ms: 2_000 },
+  ];
+
+  test.each([
+    ['its event loop is asked first', 'looked', 10_000, { isProgressing: true }, [{ type: 'ping', ms: 1_000 }]],
+    ['gets more time if it makes progress', 'silent', 10_000, { isProgressing: true }, waits],
+    ['gets more time if its progress is not known yet', 'silent', 10_000, { isProgressing: null }, waits],
+    ['gets more time if it is not Node.js', 'looked', 10_000, { isProgressing: true, isLoading: false }, waits],
+    ['gets more time if it was loaded meanwhile', 'answered', 10_000, { isLoading: false }, waits],
+    ['is not judged before its deadline', 'looked', 3_999, { isProgressing: false, isLoading: false }, []],
+  ])('%s', (_what, type, nowMs, more, effects) => {
+    expect(next(lifeIn('starting'), { type }, context(nowMs, more))).toEqual({ life: lifeIn('starting'), effects });
+  });
+
+  test.each([
+    ['makes no progress', 4_000, { isProgressing: false }, 'it was still loading its main module'],
+    ['stops to make progress', 34_400, { isProgressing: false }, 'it was still loading its main module after 34s'],
+    ['loads for 5 minutes', 300_000, { isProgressing: true }, 'it was still loading its main module after 300s'],
+    ['listens elsewhere', 4_000, { isProgressing: true, mayBeLoading: false }, 'it was still loading its main module'],
+  ])('is retired if it %s', (_what, nowMs, more, by) => {
+    expect(next(lifeIn('starting'), { type: 'silent' }, context(nowMs, more)).life).toMatchObject({
+      state: 'stopping',
+      asked: { cause: 'boot-timeout', by },
+    });
+  });
+});
+
+describe('a seat whose socket the keeper may not know', () => {
+  const context = (minUptimeMs, more = {}) => ({
+    isWanted: true,
+    nowMs: 5_000,
+    readiness: { ...open, startedAtMs: 4_900, bootedAtMs: 4_900, ...more },
+    policy: makeSpec({ minUptimeMs }),
+  });
+  const looks = (...args) =>
+    next(lifeIn('starting'), EXAMPLES.spawned, context(...args)).effects.filter(({ type }) => type === 'look');
+
+  test('is looked at more and more seldom, unless it is up soon anyway', () => {
+    expect(looks(10_000)).toEqual([{ type: 'look', ms: 500 }]);
+    expect(looks(10_000, { startedAtMs: 1_000 })).toEqual([{ type: 'look', ms: 1_000 }]);
+    expect(looks(1_000)).toEqual([]);
+    expect(looks(10_000, { mayListenOutside: false })).toEqual([]);
+  });
+
+  test('as a canary has a short soak', () => {
+    const soak = (more) =>
+      next(lifeIn('starting'), EXAMPLES.ready, context(10_000, { ...canary, bootedAtMs: 4_900, ...more })).effects;
+    expect(soak({ isSeenOutside: true })).toEqual([{ type: 'setTimer', ms: 900 }]);
+    expect(soak({ isSeenOutside: false })).toEqual([{ type: 'setTimer', ms: 9_900 }]);
+  });
 });
 
 describe('a gated seat', () => {

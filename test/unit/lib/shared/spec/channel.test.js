@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  canUseChannel,
-  hasChannel,
-  mayStartNode,
-  warnAboutShutdownMessage,
-} from '../../../../../lib/shared/spec/channel.js';
+import { canUseChannel, hasChannel, mayStartNode, warnAboutChannel } from '../../../../../lib/shared/spec/channel.js';
 
 const program = (file, script = file, execArgs = []) => ({ kind: 'exec', file, script, execArgs });
 const shell = (command) => program('/bin/bash', command, ['-c', command]);
@@ -37,8 +32,8 @@ test('only a program of another language gets no channel', () => {
 });
 
 test('shutdown_with_message is warned about where the message cannot arrive', () => {
-  const warnings = (spec) => warnAboutShutdownMessage({ name: 'api', shutdownWithMessage: true, ...spec });
+  const warnings = (spec) => warnAboutChannel({ name: 'api', shutdownWithMessage: true, ...spec });
   expect(warnings(node('/usr/bin/npm'))).toEqual([expect.stringContaining('"npm" passes no messages on')]);
   expect(warnings(node('/app/app.js'))).toEqual([]);
-  expect(warnAboutShutdownMessage({ ...node('/usr/bin/npm'), shutdownWithMessage: false })).toEqual([]);
+  expect(warnAboutChannel({ ...node('/usr/bin/npm'), shutdownWithMessage: false })).toEqual([]);
 });

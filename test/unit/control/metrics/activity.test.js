@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createActivityReader } from '../../../../daemon/control/metrics/activity.js';
+import { waitFor } from '../../../helpers/wait-for.js';
+
+/**
+ * Runs the code in Node.js, behind a shell if `isDeep`.
+ * @param {string} code
+ * @param {{ isDeep?: boolean, stdio?: any[] }} [o]
+ */
+async function run(code, { isDeep = false, stdio = ['ignore', 'pipe', 'inherit'] } = {}) {
+  const words = isDeep ? ['sh', '-c', '"$@"; true', 'sh', process.execPath] : [process.execPath];
+  const [file, ...args] = [...words, '-e', `${code}; console.log('begins')`];
+  const child = spawn(file, args, { stdio, detached: true });
+  onTestFinished(() => void process.kill(-Number(child.pid), 'SIGKILL'));
+  await once(/** @type {any} */ (child.stdout), 'data');
+  return Number(child.pid);
+}
+
+const IDLE = 'setInterval(() => {}, 100)';
+const SERVER = "require('net').createServer().listen(0, '127.0.0.1')";
+const path = join(tmpdir(), `nclust-activity-${process.pid}.sock`);
+
+describe.runIf(process.platform === 'linux')('the activity of a process and its descendants', () => {
+  test.each([
+    ['computes', 'setTimeout(() => { for (;;); }, 50)', 'cpuMs', false],
+    ['computes in a child', 'setTimeout(() => { for (;;); }, 50)', 'cpuMs', true],
+    ['reads', "setInterval(() => require('fs').readFileSync(process.execPath), 100)", 'ioBytes', false],
+    ['reads in a child', "setInterval(() => require('fs').readFileSync(process.execPath), 100)", 'ioBytes', true],
+  ])('grows if it %s', async (_what, code, field, isDeep) => {
+    const pid = await run(code, { isDeep });
+    const read = createActivityReader();
+    const before = (await read(pid, false))?.[field];
+    const much = field === 'cpuMs' ? 200 : 1_000_000;
+    await waitFor('progress', async () => (await read(pid, false))?.[field] - before > much);
+  });
+
+  test.each([
+    ['no socket', IDLE, {}, false, false],
+    ['a port', SERVER, {}, false, true],
+    ['a port in a child', SERVER, { isDeep: true }, false, true],
+    ['a port in a child of Node.js', SERVER, { isDeep: true }, true, true],
+    ['a port that the agent reports', SERVER, {}, true, false],
+    ['a Unix socket', `require('net').createServer().listen(${JSON.stringify(path)})`, {}, false, true],
+    ['only a connection', 'CONNECT', {}, false, false],
+  ])('says whether it listens: %s', async (_what, code, o, isNode, expected) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+    const pid = await run(code === 'CONNECT' ? `require('net').connect(${port}); ${IDLE}` : code, o);
+    await waitFor('its sockets', async () => (await createActivityReader()(pid, isNode))?.isListening === expected);
+  });
+
+  test('is null for a process that has exited', async () => {
+    const child = spawn('true');
+    await once(child, 'exit');
+    expect(await createActivityReader()(Number(child.pid), false)).toBe(null);
+  });
+});
+
+test('on macOS is the CPU time that pidusage reports', async () => {
+  const reading = { start: '', cpuMs: 70, ageMs: 1, memoryBytes: 1, processes: 1, pids: [7] };
+  const read = createActivityReader({ readTrees: null, readPids: async () => new Map([[7, reading]]) });
+  expect(await read(7, false)).toEqual({ cpuMs: 70, ioBytes: 0, isListening: false });
+  expect(await read(8, false)).toBe(null);
+});
