@@ -43,12 +43,12 @@ export function ageOf({ readiness, nowMs }) {
 }
 
 /**
- * If the keeper does not know the socket, the old instance has stopped before the new one started.
- * A long soak would only lengthen the time with one instance less.
+ * If the old instance has stopped before the new one started, a long soak only lengthens the time
+ * with one instance less.
  * @param {Context} context
  */
 export function soakMs({ policy, readiness }) {
-  return readiness.isSeenOutside ? Math.min(policy.minUptimeMs, SHORT_UPTIME_MS) : policy.minUptimeMs;
+  return readiness.isAlone ? Math.min(policy.minUptimeMs, SHORT_UPTIME_MS) : policy.minUptimeMs;
 }
 
 /**

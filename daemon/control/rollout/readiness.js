@@ -32,7 +32,7 @@ export function readReadiness(registry, seat) {
     ...missingOf(registry, seat, isProbationary, instance),
     isProgressing: instance?.isProgressing ?? null,
     mayListenOutside: seat.spec?.mode !== 'cluster',
-    isSeenOutside: instance !== null && instance.hasSocket && instance.addresses.length === 0,
+    isAlone: instance !== null && isListening(instance) && !mayRunBeside(seat, instance),
     startedAtMs,
     bootedAtMs: bootedAtOf(seat, instance),
   };
@@ -77,6 +77,15 @@ export function isReady(registry, seat) {
   if (!instance) return false;
   // An instance that listens or sends "ready" does not have to reach the minimum uptime.
   return readReadiness(registry, seat).missing === null && (seat.spec?.waitReady || isListening(instance));
+}
+
+/**
+ * Like isBeside(): the old instance of other programs has stopped before this one started.
+ * @param {Seat} seat
+ * @param {Instance} instance
+ */
+function mayRunBeside({ spec }, { addresses }) {
+  return spec?.kind === 'node' && (spec.mode === 'cluster' || addresses.length > 0);
 }
 
 /** @param {Instance} instance */

@@ -32,7 +32,7 @@ const open = {
   mayBeLoading: true,
   isProgressing: null,
   mayListenOutside: true,
-  isSeenOutside: false,
+  isAlone: false,
   startedAtMs: 1_000,
   bootedAtMs: 1_000,
 };
@@ -211,8 +211,8 @@ describe('a seat whose socket the keeper may not know', () => {
   test('as a canary has a short soak', () => {
     const soak = (more) =>
       next(lifeIn('starting'), EXAMPLES.ready, context(10_000, { ...canary, bootedAtMs: 4_900, ...more })).effects;
-    expect(soak({ isSeenOutside: true })).toEqual([{ type: 'setTimer', ms: 900 }]);
-    expect(soak({ isSeenOutside: false })).toEqual([{ type: 'setTimer', ms: 9_900 }]);
+    expect(soak({ isAlone: true })).toEqual([{ type: 'setTimer', ms: 900 }]);
+    expect(soak({ isAlone: false })).toEqual([{ type: 'setTimer', ms: 9_900 }]);
   });
 });
 
