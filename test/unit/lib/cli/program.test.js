@@ -301,6 +301,7 @@ describe('start', () => {
     expect(server.callsTo('start').map(({ params }) => params)).toEqual([
       {
         wait: true,
+        progress: true,
         force: false,
         token: expect.stringMatching(/^[\da-f-]{36}$/),
         specs: [
@@ -322,7 +323,7 @@ describe('start', () => {
       const server = await manager();
       await nclust(['start', ...targets], { home: server.home });
       expect(server.callsTo('start').map(({ params }) => params)).toEqual([
-        { targets, wait: true, token: expect.any(String) },
+        { targets, wait: true, progress: true, token: expect.any(String) },
       ]);
     },
   );
@@ -460,18 +461,18 @@ test.each([
 describe('commands that change something', () => {
   const token = expect.any(String);
   test.each([
-    [['stop', 'api', '1'], 'stop', { targets: ['api', '1'], wait: true, token }],
+    [['stop', 'api', '1'], 'stop', { targets: ['api', '1'], wait: true, progress: true, token }],
     [['stop', 'all', '--no-wait'], 'stop', { targets: ['all'], wait: false, token }],
-    [['restart', '/^a/'], 'restart', { targets: ['/^a/'], wait: true, token }],
+    [['restart', '/^a/'], 'restart', { targets: ['/^a/'], wait: true, progress: true, token }],
     [
       ['restart', 'api', '-a'],
       'restart',
-      { targets: ['api'], wait: true, token, env: expect.objectContaining({ B: '2' }) },
+      { targets: ['api'], wait: true, progress: true, token, env: expect.objectContaining({ B: '2' }) },
     ],
     [
       ['restart', 'api', '--update-env'],
       'restart',
-      { targets: ['api'], wait: true, token, env: expect.objectContaining({ B: '2' }) },
+      { targets: ['api'], wait: true, progress: true, token, env: expect.objectContaining({ B: '2' }) },
     ],
     [
       ['restart', 'api', '--log-type', 'json', '--no-merge-logs', '--log-ship', 'exec:a', '--log-ship', 'exec:b'],
@@ -479,6 +480,7 @@ describe('commands that change something', () => {
       {
         targets: ['api'],
         wait: true,
+        progress: true,
         token,
         spec: { logType: 'json', mergeLogs: false, logShip: ['exec:a', 'exec:b'] },
       },
@@ -489,11 +491,12 @@ describe('commands that change something', () => {
       {
         targets: ['api'],
         wait: true,
+        progress: true,
         token,
         spec: { logDateFormat: 'YYYY-MM-DDTHH:mm:ss', logMaxSizeBytes: 1_048_576 },
       },
     ],
-    [['reload', 'api', '1'], 'reload', { targets: ['api', '1'], wait: true, token }],
+    [['reload', 'api', '1'], 'reload', { targets: ['api', '1'], wait: true, progress: true, token }],
     [
       ['reload', 'all', '--no-wait', '-a'],
       'reload',
@@ -516,17 +519,18 @@ describe('commands that change something', () => {
       {
         targets: ['api'],
         wait: true,
+        progress: true,
         token,
         spec: { maxSurge: 2, maxUnavailable: 1, rollbackWindowMs: 30_000, scheduling: 'sticky' },
       },
     ],
-    [['del', 'api'], 'delete', { targets: ['api'], wait: true, token }],
-    [['scale', 'api', '4'], 'scale', { target: 'api', instances: '4', wait: true, token }],
-    [['scale', 'api', '+2'], 'scale', { target: 'api', instances: '+2', wait: true, token }],
-    [['scale', 'api', '-1'], 'scale', { target: 'api', instances: '-1', wait: true, token }],
+    [['del', 'api'], 'delete', { targets: ['api'], wait: true, progress: true, token }],
+    [['scale', 'api', '4'], 'scale', { target: 'api', instances: '4', wait: true, progress: true, token }],
+    [['scale', 'api', '+2'], 'scale', { target: 'api', instances: '+2', wait: true, progress: true, token }],
+    [['scale', 'api', '-1'], 'scale', { target: 'api', instances: '-1', wait: true, progress: true, token }],
     [['reset', 'api'], 'reset', { targets: ['api'], token }],
     [['sendSignal', 'usr2', 'api', 'worker'], 'signal', { targets: ['api', 'worker'], signal: 'SIGUSR2', token }],
-    [['resurrect'], 'resurrect', { wait: true, token }],
+    [['resurrect'], 'resurrect', { wait: true, progress: true, token }],
   ])('%j sends the request %s', async (argv, method, params) => {
     const server = await manager();
     expect(await nclust(argv, { home: server.home, env: { B: '2' } })).toMatchObject({
@@ -572,7 +576,7 @@ describe('commands that change something', () => {
     };
     const specs = { api: { ...spec, interpreterArgs: [] }, worker: { ...spec, interpreterArgs: ['--trace-gc'] } };
     expect(server.callsTo('reload').map(({ params }) => params)).toEqual([
-      { targets: ['api', 'worker'], wait: true, token, spec: { maxSurge: 3 }, specs },
+      { targets: ['api', 'worker'], wait: true, progress: true, token, spec: { maxSurge: 3 }, specs },
     ]);
     await nclust(['reload', 'all', '--node-args', '--trace-warnings'], { home: server.home });
     expect(server.callsTo('list').map(({ params }) => params)).toContainEqual({ targets: ['all'], detail: true });

@@ -106,12 +106,17 @@ test.each([
   ['no terminal', { isTTY: false }, []],
   ['a dumb terminal', { env: { TERM: 'dumb' } }, []],
   ['--json', {}, ['--json']],
-])('progress is not shown with %s', async (_, o, more) => {
+])('with %s, the command prints only once that an app still loads', async (_, o, more) => {
   const one = await waiting(['reload', 'api', ...more], o);
-  expect(one.asked[0].progress).toBeUndefined();
+  const waits = (phase, forMs) => ({ id: 1, name: 'api', slot: 1, phase, forMs, detail: null, leftMs: null });
+  one.tell({});
+  one.tell({ waiting: [waits('loading', 10_000), waits('loading', 10_000)] });
+  one.tell({ waiting: [waits('loading', 15_000)] });
   one.answer({ result: { slots } });
   expect(await one.done).toBe(0);
-  expect(one.stderr()).not.toContain('\u001b');
+  expect(one.stderr().replace(/^Reloaded .*\n/m, '')).toBe(
+    '"api" still loads after 10s. nclust gives it up to 5 minutes while it uses the CPU or files.\n',
+  );
 });
 
 test.each([
