@@ -48,12 +48,18 @@ export function createWaiters(registry) {
 
   return {
     add(receipt, signal, onCheck = () => {}) {
-      return new Promise((resolve, reject) => {
+      /** @type {() => void} */
+      let onAbort = () => {};
+      /** @type {Promise<void>} */
+      const outcome = new Promise((resolve, reject) => {
         /** @type {Waiter} */
         const waiter = { receipt, onCheck, resolve, reject };
         waiters.add(waiter);
-        signal?.addEventListener('abort', () => waiters.delete(waiter) && resolve(), { once: true });
+        onAbort = () => void (waiters.delete(waiter) && resolve());
+        signal?.addEventListener('abort', onAbort, { once: true });
       });
+      // The signal is of a connection, which may send thousands of requests.
+      return outcome.finally(() => signal?.removeEventListener('abort', onAbort));
     },
     answer() {
       for (const waiter of waiters) answerOne(waiter);
