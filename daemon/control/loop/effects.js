@@ -5,6 +5,7 @@ import { createLabel, spawnParams, stopSettings } from '../spawn/params.js';
 import { finishSlot } from '../state/changes.js';
 import { findApp, getSpec } from '../state/desired.js';
 import { findSlot, getSlotHistory, openScope, findSeatOfInstance } from '../state/registry.js';
+import { countSpawn } from '../state/slot-history.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { LoopContext } from '../keeper-link/tell.js' */
@@ -25,7 +26,7 @@ function spawn(context, seat) {
   const app = findSlot(registry, seat.id)?.app;
   if (!app) return; // The app was removed, so the next plan ends the seat.
   const history = getSlotHistory(registry, seat.id);
-  history.spawns += 1;
+  countSpawn(history);
   const spec = parts.substituteMissingNode(getSpec(app, seat.generation));
   seat.spec = spec;
   const instanceId = parts.newInstanceId();

@@ -32,7 +32,7 @@ export function step(context, seat, event) {
   seat.life = life;
   if (life.state === 'up') markUp(registry.instances.get(seat.instanceId ?? ''));
   if (life.state !== before.state || seat.sinceMs === 0) seat.sinceMs = parts.clock.nowMs();
-  const hasNews = remember(context, seat, before, effects);
+  const hasNews = remember(context, seat, before, { event, effects, isOnProbation: readiness.isOnProbation });
   noteStep(context, seat, before, event, { effects, isOnProbation: readiness.isOnProbation });
   if (hasNews || event.type === 'exited' || event.type === 'refused') writeNote(context, seat.id);
   if (life.state === 'down') registry.seats.delete(seat.key);
@@ -45,16 +45,19 @@ export function step(context, seat, event) {
  * @param {LoopContext} core
  * @param {Seat} seat
  * @param {Life} before
- * @param {Effect[]} effects
+ * @param {{ event: LifeEvent, effects: Effect[], isOnProbation: boolean }} o
  * @returns {boolean}  Whether the note in the keeper has to be written again.
  */
-function remember({ parts, registry }, seat, before, effects) {
+function remember({ parts, registry }, seat, before, { event, effects, isOnProbation }) {
   const history = getSlotHistory(registry, seat.id);
   const { state, streak, unstableAtMs, hasFailed, asked } = seat.life;
   const timer = effects.find((effect) => effect.type === 'setTimer');
   const ended = effects.find((effect) => effect.type === 'ended');
   if (asked && asked !== before.asked && seat.instanceId)
     history.asked = { ...history.asked, [seat.instanceId]: asked };
+  const wasAsked = before.asked ?? (event.type === 'stop' ? event.asked : null);
+  const isStopped = state === 'down' && state !== before.state && wasAsked?.cause === 'stop';
+  if (isStopped || ended || (state === 'failed' && !isOnProbation)) history.isAtRest = true;
   if (ended) history.ended = { generation: seat.generation, isOk: ended.isOk };
   const isJudged = unstableAtMs !== before.unstableAtMs;
   if (isJudged) {

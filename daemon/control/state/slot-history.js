@@ -17,6 +17,7 @@ const DEATHS_KEPT = 10;
  * @property {Served | null} [served]  Responses of instances that are gone.
  * @property {Spent} [spent]
  * @property {boolean} [hasSentReady]  An instance has sent `ready`.
+ * @property {boolean} [isAtRest]  Stopped, finished or failed: the next start is not a restart.
  * @property {boolean} isStray  The list may have lost the slot. Control leaves its process alone.
  */
 
@@ -80,6 +81,16 @@ export function hasRecorded(history, instanceId) {
  */
 export function excludeSpawn(history, spawns) {
   if (history.resetAt < spawns) history.resetAt = Math.max(1, history.resetAt) + 1;
+}
+
+/**
+ * Counts a start of the slot. As in PM2, the start of a slot that did not run is not a restart.
+ * @param {SlotHistory} history
+ */
+export function countSpawn(history) {
+  history.spawns += 1;
+  if (history.isAtRest) excludeSpawn(history, history.spawns);
+  history.isAtRest = false;
 }
 
 /**

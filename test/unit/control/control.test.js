@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 
@@ -409,6 +410,45 @@ describe('stop, delete, restart, scale', () => {
     await rig.call('reset', { targets: ['all'] });
     await rig.boot();
     expect((await rig.list())[0].restarts).toBe(0);
+  });
+
+  test.each([
+    ['was stopped', {}, () => void rig.call('stop', { targets: ['api'] })],
+    [
+      'was stopped, and control restarted',
+      {},
+      async () => {
+        void rig.call('stop', { targets: ['api'] });
+        await rig.turn(2_000);
+        await rig.boot();
+      },
+    ],
+    ['has finished', { autorestart: false }, () => rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 0 })],
+  ])('the start of an app that %s is not a restart, as in PM2', async (_, spec, end) => {
+    void rig.start(spec);
+    await rig.turn(2_000);
+    await end();
+    await rig.turn(2_000);
+    for (const how of ['start', 'reload', 'restart']) {
+      const before = (await rig.list())[0];
+      void rig.call(how, { targets: ['api'] });
+      await rig.turn(5_000);
+      expect((await rig.list())[0]).toMatchObject({ status: 'online', restarts: before.restarts });
+      await end();
+      await rig.turn(2_000);
+    }
+    void rig.call('start', { targets: ['api'] });
+    await rig.turn(5_000);
+    void rig.call('restart', { targets: ['api'] });
+    await rig.turn(5_000);
+    expect((await rig.list())[0]).toMatchObject({ status: 'online', restarts: 1 });
+  });
+
+  test('a connection that sends many requests keeps no listener for an answered one', async () => {
+    const { signal } = new AbortController();
+    const change = (desired) => ({ desired, up: [], gone: [], about: [] });
+    for (let n = 0; n < 3; n++) await rig.control.waitFor(rig.control.mutate('save', `token-${n}`, change), signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('a request that is sent twice is done once, and both get the answer', async () => {
