@@ -76,8 +76,8 @@ async function answer(request, response, settings, cacheControl) {
     const entries = isListed ? await listFolder(found.root, segments) : null;
     if (entries) return sendPage(response, 200, renderListing(segments, entries));
   }
-  if (settings.isSpa) varyBy(response, 'Accept');
-  if (settings.isSpa && wantsPage(request)) {
+  if (settings.isSpa && !isRoute(segments)) varyBy(response, 'Accept');
+  if (settings.isSpa && (isRoute(segments) || wantsPage(request))) {
     const home = await locate(settings.path, settings.homepage.split('/'));
     if (home.type === 'file') return sendFile(request, response, home, cacheControl);
   }
@@ -100,6 +100,15 @@ function headersFor({ cors }) {
           ...(cors === '*' ? [] : [/** @type {[string, string]} */ (['Vary', 'Origin'])]),
         ];
   return [['X-Content-Type-Options', 'nosniff'], ...allowed];
+}
+
+/**
+ * Whether the path looks like a route of the page, and not like a file: as in PM2, its last part
+ * has no extension.
+ * @param {string[]} segments
+ */
+function isRoute(segments) {
+  return extname(segments.at(-1) ?? '') === '';
 }
 
 /**

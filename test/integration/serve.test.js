@@ -120,7 +120,7 @@ test('every answer has the same Vary header, even 304 and 206', async () => {
     } = await ask('/app.js', { headers });
     expect(vary.split(', ').sort()).toEqual(['Accept-Encoding', 'Origin']);
   }
-  const page = await ask('/somewhere', { headers: HTML });
+  const page = await ask('/some.where', { headers: HTML });
   expect([page.status, page.headers.vary.split(', ').sort()]).toEqual([200, ['Accept', 'Accept-Encoding', 'Origin']]);
 });
 
@@ -180,6 +180,15 @@ test('a folder sends its index page, and a path without the final slash redirect
 test('spa: a missing page gets the home page, and a missing script a 404', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path, { isSpa: true });
+  for (const accept of ['*/*', 'application/json', 'text/html;q=0'])
+    for (const [route, status] of [
+      ['/users/7', 200],
+      ['/users/7/', 200],
+      ['/users.x/7?file=a.js', 200],
+      ['/v1.2', 404],
+      ['/missing.html', 404],
+    ])
+      expect(await ask(route, { headers: { accept } }), `${route} ${accept}`).toMatchObject({ status });
   expect(await ask('/users/7', { headers: HTML })).toMatchObject({
     status: 200,
     body: '<h1>home</h1>',
@@ -187,7 +196,7 @@ test('spa: a missing page gets the home page, and a missing script a 404', async
   });
   expect(await ask('/files/', { headers: HTML })).toMatchObject({ status: 200, body: '<h1>home</h1>' });
   expect(await ask('/missing.js', { headers: { accept: '*/*' } })).toMatchObject({ status: 404 });
-  expect(await ask('/users/7', { headers: { accept: 'text/html;q=0' } })).toMatchObject({ status: 404 });
+  expect(await ask('/missing.js', { headers: { accept: 'text/html;q=0' } })).toMatchObject({ status: 404 });
   expect(await ask('/app.js', { headers: HTML })).toMatchObject({ status: 200, body: SCRIPT });
   expect(await ask('/.env', { headers: HTML })).toMatchObject({ status: 403 });
 });
