@@ -33,19 +33,18 @@ const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
  */
 
 /**
- * Follows a link, so that the link stays when its target is removed.
- * @param {Pick<AppSpec, 'name' | 'cwd' | 'mode' | 'instancesGiven' | 'pidFile' | 'uid' | 'gid'>} spec
+ * As in PM2, the name contains the id, even if the app has one instance. Follows a link, so that
+ * the link stays when its target is removed.
+ * @param {Pick<AppSpec, 'name' | 'cwd' | 'pidFile' | 'uid' | 'gid'>} spec
  * @param {number} id
  * @param {string} pids
  */
 export function pidFilePath(spec, id, pids) {
-  const { name, cwd, mode, instancesGiven, pidFile } = spec;
+  const { name, cwd, pidFile } = spec;
   if (pidFile === '') return join(pids, `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}.pid`);
   const path = resolve(cwd, pidFile);
-  // As for log files, the name contains the id if the app can have several instances.
-  const extension = mode === 'fork' && !instancesGiven ? null : extname(path);
-  const own = extension === null ? path : `${path.slice(0, path.length - extension.length)}-${id}${extension}`;
-  return followLinks(readUser(spec), own);
+  const extension = extname(path);
+  return followLinks(readUser(spec), `${path.slice(0, path.length - extension.length)}-${id}${extension}`);
 }
 
 /**

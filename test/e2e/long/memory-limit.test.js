@@ -74,7 +74,7 @@ describe('pid files', () => {
   test('the app can have one of its own, which stop removes', async () => {
     const home = await sandbox();
     const app = await home.app('keeps-alive', { flags: [...QUICK, '-p', 'run/app.pid'] });
-    const file = join(home.work, 'run/app.pid');
+    const file = join(home.work, 'run/app-0.pid');
     expect([Number(readFileSync(file, 'utf8'))]).toEqual(await app.pids());
     await home.nclust('stop', app.name);
     expect(existsSync(file)).toBe(false);

@@ -135,10 +135,10 @@ const ROWS = [
     word,
     { [word]: `${word}.pid` },
     ({ listed, work }) =>
-      expect([listed.pm2_env.pm_pid_path, Number(readFileSync(join(work, `${word}.pid`), 'utf8'))]).toEqual([
-        join(work, `${word}.pid`),
-        listed.pid,
-      ]),
+      expect([
+        listed.pm2_env.pm_pid_path,
+        Number(readFileSync(join(work, `${word}-${listed.pm_id}.pid`), 'utf8')),
+      ]).toEqual([join(work, `${word}-${listed.pm_id}.pid`), listed.pid]),
   ]),
   [
     'watch',

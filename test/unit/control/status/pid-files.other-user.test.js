@@ -51,51 +51,51 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
 
   test('belongs to that user, is replaced by a restart, and is removed', async () => {
     await running('run/api.pid');
-    const path = join(folders.own, 'run/api.pid');
+    const path = join(folders.own, 'run/api-0.pid');
     expect(statSync(path)).toMatchObject({ ...NOBODY, mode: 0o100644 });
     expect(statSync(join(folders.own, 'run'))).toMatchObject(NOBODY);
     expect(readFileSync(path, 'utf8')).toBe('1000\n');
     void rig.call('restart', { targets: ['api'] });
     await rig.turn(5_000);
     expect(readFileSync(path, 'utf8')).toBe('1001\n');
-    expect(readdirSync(join(folders.own, 'run'))).toEqual(['api.pid']);
+    expect(readdirSync(join(folders.own, 'run'))).toEqual(['api-0.pid']);
     await stopped();
     expect(readdirSync(join(folders.own, 'run'))).toEqual([]);
     expect(events).toEqual([]);
   });
 
   test('replaces a file that root made, and leftovers of a killed control', async () => {
-    writeFileSync(join(folders.own, 'api.pid'), '4\n');
-    writeFileSync(join(folders.own, '.api.pid.new'), '');
+    writeFileSync(join(folders.own, 'api-0.pid'), '4\n');
+    writeFileSync(join(folders.own, '.api-0.pid.new'), '');
     await running('api.pid');
-    expect(statSync(join(folders.own, 'api.pid'))).toMatchObject(NOBODY);
-    expect(readFileSync(join(folders.own, 'api.pid'), 'utf8')).toBe('1000\n');
-    expect(readdirSync(folders.own)).toEqual(['api.pid']);
+    expect(statSync(join(folders.own, 'api-0.pid'))).toMatchObject(NOBODY);
+    expect(readFileSync(join(folders.own, 'api-0.pid'), 'utf8')).toBe('1000\n');
+    expect(readdirSync(folders.own)).toEqual(['api-0.pid']);
   });
 
   test("stays root's own in a folder that only root can change", async () => {
     await running(join(folders.open, 'api.pid'));
-    expect(lstatSync(join(folders.open, 'api.pid'))).toMatchObject({ uid: 0, gid: 0, mode: 0o100644 });
+    expect(lstatSync(join(folders.open, 'api-0.pid'))).toMatchObject({ uid: 0, gid: 0, mode: 0o100644 });
     await stopped();
-    expect(existsSync(join(folders.open, 'api.pid'))).toBe(false);
+    expect(existsSync(join(folders.open, 'api-0.pid'))).toBe(false);
   });
 
   test('may be behind a link of root in a folder that only root can change', async () => {
-    symlinkSync(join(folders.open, 'other.pid'), join(folders.open, 'link.pid'));
+    symlinkSync(join(folders.open, 'other.pid'), join(folders.open, 'link-0.pid'));
     await running(join(folders.open, 'link.pid'));
     expect(readFileSync(join(folders.open, 'other.pid'), 'utf8')).toBe('1000\n');
     await stopped();
-    expect(readdirSync(folders.open).sort()).toEqual(['link.pid']);
+    expect(readdirSync(folders.open).sort()).toEqual(['link-0.pid']);
     expect(events).toEqual([]);
   });
 
   test('is written with the rights of the user if a link of root leads to a folder of the user', async () => {
-    symlinkSync(join(folders.own, 'api.pid'), join(folders.open, 'link.pid'));
+    symlinkSync(join(folders.own, 'api.pid'), join(folders.open, 'link-0.pid'));
     await running(join(folders.open, 'link.pid'));
     expect(statSync(join(folders.own, 'api.pid'))).toMatchObject({ ...NOBODY, mode: 0o100644 });
     await stopped();
     expect(readdirSync(folders.own)).toEqual([]);
-    expect(lstatSync(join(folders.open, 'link.pid')).isSymbolicLink()).toBe(true);
+    expect(lstatSync(join(folders.open, 'link-0.pid')).isSymbolicLink()).toBe(true);
   });
 
   const LINK = 'it is a link, which the user of the app could point anywhere';
@@ -109,7 +109,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     ['a folder', OTHER, (path) => mkdirSync(path)],
     ['a huge file', OTHER, (path) => (writeFileSync(path, ''), truncateSync(path, 1024 ** 3))],
   ])('is not written over %s', async (_, message, make) => {
-    const path = folders.plant('api.pid', make);
+    const path = folders.plant('api-0.pid', make);
     const before = [folders.closedNames(), lstatSync(path).ino];
     await running('api.pid');
     await boot();

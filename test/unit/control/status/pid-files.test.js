@@ -94,29 +94,29 @@ test('the next control keeps correct files and removes stale ones', async () => 
 
 test('an app may choose its own file', async () => {
   await running({ instances: 1, mode: 'fork', pidFile: 'run/api.pid' });
-  expect(readFileSync(join(folder, 'run/api.pid'), 'utf8')).toBe('1000\n');
+  expect(readFileSync(join(folder, 'run/api-0.pid'), 'utf8')).toBe('1000\n');
   void rig.call('stop', { targets: ['api'] });
   await rig.turn(1_000);
-  expect(existsSync(join(folder, 'run/api.pid'))).toBe(false);
+  expect(existsSync(join(folder, 'run/api-0.pid'))).toBe(false);
 });
 
 test.each(['missing', 'empty'])('a link stays, and only its target is made and removed (%s)', async (what) => {
   if (what === 'empty') writeFileSync(join(folder, 'target.pid'), '');
-  symlinkSync('target.pid', join(folder, 'link.pid'));
+  symlinkSync('target.pid', join(folder, 'link-0.pid'));
   await running({ instances: 1, mode: 'fork', pidFile: 'link.pid' });
   expect(readFileSync(join(folder, 'target.pid'), 'utf8')).toBe('1000\n');
   void rig.call('stop', { targets: ['api'] });
   await rig.turn(1_000);
-  expect([existsSync(join(folder, 'target.pid')), readlinkSync(join(folder, 'link.pid'))]).toEqual([
+  expect([existsSync(join(folder, 'target.pid')), readlinkSync(join(folder, 'link-0.pid'))]).toEqual([
     false,
     'target.pid',
   ]);
 });
 
 test('a file with other content than a pid is not overwritten', async () => {
-  writeFileSync(join(folder, 'app.js'), 'serve();');
+  writeFileSync(join(folder, 'app-0.js'), 'serve();');
   await running({ instances: 1, mode: 'fork', pidFile: 'app.js' });
-  expect(readFileSync(join(folder, 'app.js'), 'utf8')).toBe('serve();');
+  expect(readFileSync(join(folder, 'app-0.js'), 'utf8')).toBe('serve();');
   expect(events).toMatchObject([{ event: 'pid-file-failed', message: 'its content is not a pid' }]);
   expect(await rig.list()).toMatchObject([{ status: 'online' }]);
 });
@@ -126,16 +126,16 @@ const LINK = 'it is a link, but not to a file';
 test.each([
   ['a named pipe', OTHER, (path) => execFileSync('mkfifo', [path])],
   ['a device that never ends', LINK, (path) => symlinkSync('/dev/zero', path)],
-  ['a link to itself', LINK, (path) => symlinkSync('taken', path)],
+  ['a link to itself', LINK, (path) => symlinkSync('taken-0', path)],
   ['a huge file', OTHER, (path) => truncateSync(closed(path), 3 * 1024 ** 3)],
 ])('%s in its place is not read, and left alone by this control and the next', async (_, message, make) => {
-  make(join(folder, 'taken'));
+  make(join(folder, 'taken-0'));
   await running({ instances: 1, mode: 'fork', pidFile: 'taken' });
   await boot();
   await rig.turn(100);
   const reported = { event: 'pid-file-failed', message };
   expect(events).toMatchObject([reported, reported]);
-  expect(readdirSync(folder)).toContain('taken');
+  expect(readdirSync(folder)).toContain('taken-0');
   expect(await rig.list()).toMatchObject([{ status: 'online' }]);
 });
 
@@ -145,7 +145,7 @@ function closed(path) {
 }
 
 test('a folder in its place is reported, and does no harm', async () => {
-  mkdirSync(join(folder, 'taken'));
+  mkdirSync(join(folder, 'taken-0'));
   await running({ instances: 1, mode: 'fork', pidFile: 'taken' });
   expect(events).toMatchObject([{ event: 'pid-file-failed' }]);
 });
@@ -153,16 +153,9 @@ test('a folder in its place is reported, and does no harm', async () => {
 test.each([
   [{}, '/h/pids/api-3.pid'],
   [{ name: 'a b/c' }, '/h/pids/a-b-c-3.pid'],
-  [{ pidFile: '/run/api.pid' }, '/run/api.pid'],
-  [{ pidFile: 'api.pid' }, '/srv/api.pid'],
-  [{ pidFile: '/run/api.pid', instancesGiven: true }, '/run/api-3.pid'],
-  [{ pidFile: '/run/api', mode: 'cluster' }, '/run/api-3'],
+  [{ pidFile: '/run/api.pid' }, '/run/api-3.pid'],
+  [{ pidFile: 'api.pid' }, '/srv/api-3.pid'],
+  [{ pidFile: '/run.d/api' }, '/run.d/api-3'],
 ])('the spec %j has the file %s', (fields, path) => {
-  expect(
-    pidFilePath(
-      { name: 'api', cwd: '/srv', mode: 'fork', instancesGiven: false, pidFile: '', ...fields },
-      3,
-      '/h/pids',
-    ),
-  ).toBe(path);
+  expect(pidFilePath({ name: 'api', cwd: '/srv', pidFile: '', ...fields }, 3, '/h/pids')).toBe(path);
 });
