@@ -68,7 +68,8 @@ function takeOne(group, name, { pm2Home, shell }, taken) {
   const variables = { ...env.shell, ...env.own };
   const place = { folder: cwd, cwd, env: variables, node: shell.node, envName: null };
   const read = readEntry(pm2Entry(group, { name, env: env.own, pm2Home }), name);
-  const entry = completeEntry(read, { options: {}, env: null, folder: cwd, shellCwd: cwd, path: variables.PATH });
+  const choice = { options: {}, env: null, deployed: {}, folder: cwd, shellCwd: cwd, path: variables.PATH };
+  const entry = completeEntry(read, choice);
   const { spec, faults, warnings } =
     entry.faults.length > 0 ? { spec: null, faults: entry.faults, warnings: [] } : buildSpecFromEntry(entry, place);
   for (const variable of env.left)

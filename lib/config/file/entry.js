@@ -101,6 +101,7 @@ function unknownKey(where, word) {
  * @typedef {object} Choice
  * @property {Record<string, any>} options  By key: options of the command line.
  * @property {string | null} env  The environment whose `env_<name>` is added to `env`.
+ * @property {ReturnType<typeof readEnvironment>} deployed  The variables of `deploy.<env>.env`.
  * @property {string} folder  Of the config file.
  * @property {string} shellCwd
  * @property {string | undefined} path  PATH.
@@ -129,7 +130,8 @@ export function readSite(site, keyPath) {
 export function completeEntry(entry, choice) {
   const { env: own, ...said } = { ...entry.options, ...choice.options };
   const chosen = choice.env === null ? undefined : entry.environments[choice.env];
-  const env = own || chosen ? { env: { ...own, ...chosen } } : {};
+  const all = { ...own, ...choice.deployed, ...chosen };
+  const env = own || Object.keys(all).length > 0 ? { env: all } : {};
   if (said.script === undefined) return { ...entry, options: { ...said, ...env } };
   try {
     const options = asServer({ ...said, ...env }, choice);

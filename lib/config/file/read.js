@@ -6,8 +6,9 @@ import { text } from 'node:stream/consumers';
 import { nearWords } from '../../shared/did-you-mean.js';
 import { NclustError } from '../../shared/errors.js';
 import { toPlain } from '../evaluation/plain.js';
-import { badConfig, createFault, readShape, joinKeyPath } from '../faults.js';
+import { badConfig, createFault, isRecord, readShape, joinKeyPath, toFault } from '../faults.js';
 import { findConfig, noConfigError } from '../find.js';
+import { readEnvironment } from '../options/file-only.js';
 import { TOP_LEVEL } from '../options/schema.js';
 import { buildSpecFromEntry } from '../spec/of-entry.js';
 import { readEntry, readSite, completeEntry } from './entry.js';
@@ -130,7 +131,9 @@ export async function describeConfig({
     ...shape.apps.map(({ keyPath, entry }) => readEntry(entry, keyPath)),
     ...shape.sites.map(({ keyPath, entry }) => readSite(entry, keyPath)),
   ];
-  const all = read.map((entry) => completeEntry(entry, { options, env, folder, shellCwd: cwd, path: shell.PATH }));
+  const deployed = readDeployed(shape.deploy, env);
+  const choice = { options, env, deployed: deployed.variables, folder, shellCwd: cwd, path: shell.PATH };
+  const all = read.map((entry) => completeEntry(entry, choice));
   const odd = placeOddities(oddities, all);
   const entries = refuseSecondNames(chosen(shown, all, only));
   checkOneName(shown, entries, options.name);
@@ -140,12 +143,12 @@ export async function describeConfig({
     folder,
     entries,
     deploy: shape.deploy,
-    faults: [...shape.faults, ...odd.faults],
+    faults: [...shape.faults, ...deployed.faults, ...odd.faults],
     warnings: [
       ...odd.warnings,
       ...shape.warnings,
       ...shape.unknown.flatMap(misspelt),
-      ...(isFunction ? [] : checkEnvironment(shown, all, env)),
+      ...(isFunction ? [] : checkEnvironment(shown, all, env, Object.keys(shape.deploy ?? {}))),
       ...entries.flatMap(({ warnings }) => warnings),
     ],
   };
@@ -191,15 +194,33 @@ function chosen(file, entries, only) {
 }
 
 /**
+ * As in PM2, every app gets the variables of `deploy.<env>.env`.
+ * @param {Record<string, unknown> | null} deploy
+ * @param {string | null} env
+ * @returns {{ variables: ReturnType<typeof readEnvironment>, faults: Fault[] }}
+ */
+function readDeployed(deploy, env) {
+  const place = env !== null && deploy !== null && Object.hasOwn(deploy, env) ? deploy[env] : null;
+  const where = `deploy.${env}.env`;
+  try {
+    const given = isRecord(place) && isRecord(place.env) ? place.env : {};
+    return { variables: readEnvironment(given, where), faults: [] };
+  } catch (error) {
+    return { variables: {}, faults: [toFault(error, where)] };
+  }
+}
+
+/**
  * Refuses an environment that no app has, because a typing error must not start production apps
  * without their variables. Only warns if the file has no environments at all.
  * @param {string} file
  * @param {Entry[]} entries
  * @param {string | null} env
+ * @param {string[]} deployed  Names in `deploy`.
  * @returns {string[]}  Warnings.
  */
-function checkEnvironment(file, entries, env) {
-  if (env === null || entries.length === 0) return [];
+function checkEnvironment(file, entries, env, deployed) {
+  if (env === null || entries.length === 0 || deployed.includes(env)) return [];
   const names = [...new Set(entries.flatMap(({ environments }) => Object.keys(environments)))];
   if (names.includes(env)) return [];
   if (names.length === 0) return [`--env is "${env}", but no app of "${file}" has "env_${env}", so it has no effect.`];

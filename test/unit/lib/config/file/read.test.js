@@ -333,6 +333,28 @@ describe('a choice from a config file', () => {
     });
   });
 
+  test('with --env gets the variables of that place in `deploy`, between env and env_<name>', async () => {
+    const deploy = {
+      production: { host: 'h', env: { A: 'deploy', B: 'deploy', N: 1 } },
+      staging: { env: { S: 'deploy' } },
+      bare: {},
+      odd: { env: 'text' },
+    };
+    const first = { ...app, name: 'api', env: { A: 'env', B: 'env', C: 'env' }, env_production: { B: 'own' } };
+    write({ 'apps.json': { apps: [first, { ...app, name: 'web' }], deploy } });
+    const env = async (name) => (await read({ file: 'apps.json', env: name })).specs.map((spec) => spec.env);
+    expect(await env(undefined)).toEqual([{ A: 'env', B: 'env', C: 'env' }, {}]);
+    expect(await env('production')).toEqual([
+      { A: 'deploy', B: 'own', C: 'env', N: '1' },
+      { A: 'deploy', B: 'deploy', N: '1' },
+    ]);
+    expect(await env('staging')).toEqual([{ A: 'env', B: 'env', C: 'env', S: 'deploy' }, { S: 'deploy' }]);
+    for (const name of ['bare', 'odd']) expect(await env(name)).toEqual([{ A: 'env', B: 'env', C: 'env' }, {}]);
+    deploy.staging.env['a=b'] = 'x';
+    write({ 'apps.json': { apps: [first], deploy } });
+    await expect(env('staging')).rejects.toMatchObject({ message: expect.stringContaining('deploy.staging.env') });
+  });
+
   test('with --env is only warned about in a file without environments', async () => {
     expect((await readApps([app], { env: 'production' })).warnings).toEqual([
       expect.stringContaining('env_production'),
