@@ -135,7 +135,10 @@ export interface AppConfig {
   user?: string | number;
   /** Run as this group, name or number (root only). Default: the group of that user. */
   gid?: string | number;
-  /** Show source lines in stack traces (--enable-source-maps of Node.js). Default: false. */
+  /**
+   * Show source lines in stack traces (--enable-source-maps of Node.js). Default: true if
+   * <script>.map exists.
+   */
   source_map_support?: boolean;
   /** The same as `source_map_support`. */
   sourceMapSupport?: boolean;
@@ -317,7 +320,10 @@ export interface AppConfig {
   max_memory_restart?: number | string;
   /** The same as `max_memory_restart`. */
   maxMemoryRestart?: number | string;
-  /** Write its pid to this file. Default: $NCLUST_HOME/pids/<name>-<id>.pid. */
+  /**
+   * Write its pid to this file, with -<id> before its extension. Default:
+   * $NCLUST_HOME/pids/<name>-<id>.pid.
+   */
   pid_file?: string;
   /** The same as `pid_file`. */
   pidFile?: string;

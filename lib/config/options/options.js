@@ -127,6 +127,34 @@ export function readRestartOptions(given) {
 }
 
 /**
+ * Variables of PM2 for all apps, with the key of the option for one app.
+ * @type {Record<string, string>}
+ */
+const OF_PM2 = {
+  PM2_KILL_SIGNAL: 'stopSignal',
+  PM2_KILL_TIMEOUT: 'killTimeout',
+  PM2_KILL_USE_MESSAGE: 'shutdownWithMessage',
+  PM2_GRACEFUL_LISTEN_TIMEOUT: 'listenTimeout',
+  PM2_PROCESS_INSTANCE_VAR: 'instanceVar',
+};
+
+/**
+ * @param {Record<string, string | undefined>} env
+ * @returns {Record<string, any>}  Defaults, by key. Throws ERR_NCLUST_USAGE.
+ */
+export function readPm2Variables(env) {
+  const given = Object.entries(OF_PM2).filter(([variable]) => env[variable]);
+  return Object.fromEntries(
+    given.map(([variable, key]) => {
+      const value = env[variable];
+      // As in PM2, any text turns a switch on.
+      if (key === 'shutdownWithMessage') return [key, value !== 'false' && value !== '0'];
+      return [key, START_OPTIONS.find((option) => option.key === key)?.read(value, variable)];
+    }),
+  );
+}
+
+/**
  * @param {Record<string, any>} options
  * @returns {Partial<AppSpec>}
  */

@@ -254,8 +254,9 @@ export const PROGRAM_OPTIONS = [
     flags: '--source-map-support',
     key: 'sourceMapSupport',
     ...flag,
-    default: 'false',
-    help: 'show source lines in stack traces (--enable-source-maps of Node.js)',
+    default: 'true if <script>.map exists',
+    help: 'show source lines in stack traces (--enable-source-maps of Node.js; default: if <script>.map exists)',
+    meaning: 'show source lines in stack traces (--enable-source-maps of Node.js)',
   },
   {
     name: 'disable_source_map_support',
@@ -263,7 +264,7 @@ export const PROGRAM_OPTIONS = [
     key: 'disableSourceMapSupport',
     ...flag,
     default: 'false',
-    help: 'do not use source maps, even if a config file does',
+    help: 'do not use source maps',
     meaning: 'overrides source_map_support',
   },
   {

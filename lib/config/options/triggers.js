@@ -126,8 +126,8 @@ export const TRIGGER_OPTIONS = [
     accepted: 'a path, or "default"',
     schema: { type: 'string' },
     default: '$NCLUST_HOME/pids/<name>-<id>.pid',
-    help: 'write its pid to this file; "default" for the file in $NCLUST_HOME/pids',
-    meaning: 'write its pid to this file',
+    help: 'write its pid to this file, with -<id> before its extension; "default" for the file in $NCLUST_HOME/pids',
+    meaning: 'write its pid to this file, with -<id> before its extension',
   },
 ];
 

@@ -6,7 +6,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
 import { checkSpec } from '../../shared/spec/spec.js';
-import { specFields } from '../options/options.js';
+import { readPm2Variables, specFields } from '../options/options.js';
 import { findConfig } from '../find.js';
 import { readPackage } from '../package-json.js';
 import { mainFile } from '../place-script.js';
@@ -65,7 +65,7 @@ export function buildSpec(target, args, options, surroundings) {
   return checkSpec(
     {
       name: defaultName(target, what),
-      ...specFields(options),
+      ...specFields({ ...readPm2Variables(surroundings.env), ...options }),
       ...run.fields,
       script: what.script,
       args,
@@ -87,7 +87,7 @@ export function buildSpec(target, args, options, surroundings) {
 }
 
 /** @param {Record<string, any>} options */
-function variablesOf({ env = {}, port }) {
+export function variablesOf({ env = {}, port }) {
   const all = Object.entries(port === undefined ? env : { ...env, PORT: port });
   return {
     env: Object.fromEntries(all.map(([key, value]) => [key, String(value)])),
@@ -144,7 +144,7 @@ function mainOf(folders, keyPath) {
  * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
  */
 function ofScript(script, args, options, { cwd, env, node, owner, unused = refuse(options) }) {
-  const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
+  const { interpreter, interpreterArgs = options.nodeArgs ?? [] } = options;
   const nodeArgs = [
     ...interpreterArgs,
     ...splitNodeOptions(String(options.env?.NODE_OPTIONS ?? env.NODE_OPTIONS ?? '')),
@@ -154,7 +154,7 @@ function ofScript(script, args, options, { cwd, env, node, owner, unused = refus
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
   const ours = [
     ...program.flags,
-    ...(program.kind === 'node' && sourceMapSupport && !disableSourceMapSupport ? ['--enable-source-maps'] : []),
+    ...(program.kind === 'node' && wantsSourceMaps(script, options) ? ['--enable-source-maps'] : []),
   ];
   const flags = isComplete ? interpreterArgs : [...ours, ...interpreterArgs];
   // Node.js as the script itself takes the flags: `script: "node", args: "app.js"`.
@@ -177,6 +177,14 @@ function ofScript(script, args, options, { cwd, env, node, owner, unused = refus
     },
     env: program.env,
   };
+}
+
+/**
+ * @param {string} script
+ * @param {Record<string, any>} options
+ */
+function wantsSourceMaps(script, { sourceMapSupport = isFile(`${script}.map`), disableSourceMapSupport }) {
+  return sourceMapSupport && !disableSourceMapSupport;
 }
 
 /**
@@ -224,7 +232,7 @@ function refuse({ interpreterArgs }) {
  * @param {string} target
  * @param {{ script: string, isCommand: boolean, isFolder?: boolean }} what
  */
-function defaultName(target, { script, isCommand, isFolder = false }) {
+export function defaultName(target, { script, isCommand, isFolder = false }) {
   const ofFile = isFolder ? basename(resolve(target)) : basename(script, extname(script));
   const name = isCommand ? target.trim().replace(/\s+/g, ' ') : ofFile;
   return (name || basename(script)).slice(0, NAME_MAX);

@@ -17,6 +17,12 @@ const FILES = {
   'app.js': ['1'],
   'app.mjs': ['1'],
   'app.cjs': ['1'],
+  'mapped.js': ['1'],
+  'mapped.js.map': ['{}'],
+  'mapped.mjs': ['1'],
+  'mapped.mjs.map': ['{}'],
+  'mapped.py': ['1'],
+  'mapped.py.map': ['{}'],
   'app.ts': ['1'],
   'app.tsx': ['1'],
   'two words.js': ['1'],
@@ -34,6 +40,7 @@ const FILES = {
   'shop/ecosystem.config.js': ['1'],
   '.hidden': ['1'],
   'bin/bash': ['', 0o755],
+  'bin/node': ['', 0o755],
   'bin/python3': ['', 0o755],
   'bin/deno': ['', 0o755],
   'bin/hello': ['#!/bin/sh\n', 0o755],
@@ -79,6 +86,45 @@ describe('a script', () => {
       instances: 1,
       instancesGiven: false,
     });
+  });
+
+  test.each([
+    [['mapped.js'], {}, ['--enable-source-maps']],
+    [['mapped.mjs'], { instances: '2' }, ['--enable-source-maps']],
+    [['mapped.js'], { disableSourceMapSupport: true }, []],
+    [['mapped.js'], { sourceMapSupport: false }, []],
+    [['app.js'], {}, []],
+    [['app.js'], { sourceMapSupport: true }, ['--enable-source-maps']],
+    [['mapped.py'], {}, []],
+    [['node', ['mapped.js']], {}, []],
+  ])('%j with %j uses source maps if its map is beside it, as in PM2', ([target, args], options, flags) => {
+    expect(build(target, options, args ?? []).interpreterArgs).toEqual(flags);
+  });
+
+  test('the variables of PM2 for all apps are defaults of its settings', () => {
+    const env = {
+      PM2_KILL_SIGNAL: 'SIGUSR2',
+      PM2_KILL_TIMEOUT: '3000',
+      PM2_KILL_USE_MESSAGE: '1',
+      PM2_GRACEFUL_LISTEN_TIMEOUT: '4000',
+      PM2_PROCESS_INSTANCE_VAR: 'WORKER',
+    };
+    const settings = {
+      stopSignal: 'SIGUSR2',
+      killTimeoutMs: 3_000,
+      shutdownWithMessage: true,
+      listenTimeoutMs: 4_000,
+      instanceVar: 'WORKER',
+    };
+    expect(build('app.js', {}, [], env)).toMatchObject(settings);
+    expect(build('app.js', { killTimeout: '9s', stopSignal: 'SIGINT' }, [], env)).toMatchObject({
+      ...settings,
+      killTimeoutMs: 9_000,
+      stopSignal: 'SIGINT',
+    });
+    for (const off of ['', 'false', '0'])
+      expect(build('app.js', {}, [], { PM2_KILL_USE_MESSAGE: off })).toMatchObject({ shutdownWithMessage: false });
+    expect(() => build('app.js', {}, [], { PM2_KILL_SIGNAL: 'SIGNOPE' })).toThrow('PM2_KILL_SIGNAL is "SIGNOPE"');
   });
 
   test.each([
