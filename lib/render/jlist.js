@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { inspect } from 'node:util';
+import { setsOwnNumber } from '../shared/spec/environment.js';
 import { completeSpec } from '../shared/spec/spec.js';
 import { escapeControls, jsonLine } from './text.js';
 
@@ -85,8 +86,14 @@ function identity(slot) {
     username: slot.user,
     instances: slot.spec?.instances,
     instance_var: slot.spec?.instanceVar,
-    NODE_APP_INSTANCE: slot.slot,
+    ...numberOf(slot),
   };
+}
+
+/** @param {SlotStatus} slot */
+function numberOf({ spec, slot }) {
+  const variable = spec?.instanceVar ?? 'NODE_APP_INSTANCE';
+  return spec && setsOwnNumber(spec) ? {} : { [variable]: slot };
 }
 
 /** @param {SlotStatus} slot */
@@ -130,7 +137,8 @@ function settings({ spec: given, watching, autorestart }) {
   return {
     autostart: spec?.autostart ?? true,
     autorestart,
-    watch: spec ? watchSetting(spec) : watching,
+    // As in PM2, false while a stopped app is not watched.
+    watch: watching && spec ? watchSetting(spec) : watching,
     vizion: spec?.vizion ?? false,
     ...MEANINGLESS,
     ...(spec && {
@@ -165,8 +173,7 @@ function settings({ spec: given, watching, autorestart }) {
 const MEANINGLESS = { pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100 };
 
 /** @param {AppSpec} spec  `watch` is ["."] if the user set it to true. */
-function watchSetting({ watch, watchOff }) {
-  if (watch.length === 0 || watchOff) return false;
+function watchSetting({ watch }) {
   return watch.length === 1 && watch[0] === '.' ? true : watch;
 }
 

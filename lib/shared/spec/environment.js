@@ -110,15 +110,26 @@ export const MASK = '***';
  */
 export function listLayers(spec, { id, slot }, home, secrets = masked(spec)) {
   const declared = readDeclaredLayers(spec);
+  const number = setsOwnNumber(spec) ? {} : { [spec.instanceVar]: String(slot) };
   return [
     ...declared,
     { origin: 'increment_var', env: incremented(spec, flatten(declared), slot) },
     { origin: 'secret', env: secrets },
     {
       origin: 'nclust',
-      env: { name: spec.name, pm_id: String(id), [spec.instanceVar]: String(slot), NCLUST_HOME: home, PM2_HOME: home },
+      env: { name: spec.name, pm_id: String(id), ...number, NCLUST_HOME: home, PM2_HOME: home },
     },
   ];
+}
+
+/**
+ * Whether the `env` of the app itself sets the variable that holds the number of the instance, as
+ * in `NODE_APP_INSTANCE: ''`. A value of the shell does not count, because `env: {...process.env}`
+ * copies the number of another app if the command runs inside of that app.
+ * @param {Pick<AppSpec, 'env' | 'shellEnv' | 'instanceVar'>} spec
+ */
+export function setsOwnNumber({ env, shellEnv, instanceVar }) {
+  return Object.hasOwn(env, instanceVar) && env[instanceVar] !== shellEnv[instanceVar];
 }
 
 /**

@@ -147,6 +147,21 @@ test('versioning is present if git has data and vizion is on', () => {
   expect(toPm2(slot).pm2_env).not.toHaveProperty('versioning');
 });
 
+test('the number of the instance is in the variable of instance_var, and only there', () => {
+  const other = toPm2({ ...slot, slot: 1, spec: { ...spec, instanceVar: 'WORKER' } }).pm2_env;
+  expect(other).toMatchObject({ instance_var: 'WORKER', WORKER: 1 });
+  expect(other).not.toHaveProperty('NODE_APP_INSTANCE');
+  const env = { NODE_APP_INSTANCE: '' };
+  expect(toPm2({ ...slot, spec: { ...spec, env }, effectiveEnv: env }).pm2_env).toMatchObject(env);
+});
+
+test('watch is false while nothing is watched, as in PM2', () => {
+  const given = { ...spec, watch: ['src'] };
+  const shown = (watching) => toPm2({ ...slot, spec: given, watching }).pm2_env.watch;
+  expect([shown(true), shown(false)]).toEqual([['src'], false]);
+  expect(toPm2({ ...slot, spec: { ...spec, watch: ['.'] }, watching: true }).pm2_env.watch).toBe(true);
+});
+
 test('an attribute wins over a variable of the same name', () => {
   expect(toPm2(slot).pm2_env.status).toBe('online');
 });

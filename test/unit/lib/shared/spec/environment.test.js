@@ -42,7 +42,13 @@ test.each([
   ],
   [
     'nclust has the last word',
-    { env: { name: 'x', pm_id: 'x', NODE_APP_INSTANCE: 'x', NCLUST_HOME: 'x' }, secrets: { PM2_HOME: { file: '/a' } } },
+    { env: { name: 'x', pm_id: 'x', NCLUST_HOME: 'x' }, secrets: { PM2_HOME: { file: '/a' } } },
+    {},
+  ],
+  ['the app may set the number itself', { env: { NODE_APP_INSTANCE: '' } }, { NODE_APP_INSTANCE: '' }],
+  [
+    'the number of another app, copied from the shell, does not count',
+    { env: { NODE_APP_INSTANCE: '9' }, shellEnv: { NODE_APP_INSTANCE: '9' } },
     {},
   ],
   [
