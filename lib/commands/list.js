@@ -107,18 +107,6 @@ export async function findSlots(context, [name]) {
   return { slots: name === undefined ? slots : slots.filter((/** @type {SlotStatus} */ slot) => slot.name === name) };
 }
 
-/**
- * @param {Context} context
- * @param {string[]} words  A name that must exist.
- */
-export async function findIds(context, words) {
-  const found = await findSlots(context, words);
-  if (found.slots.length > 0) return found;
-  throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `There is no app "${words[0]}" in the list.`, {
-    hint: 'nclust list',
-  });
-}
-
 /** @typedef {{ slots: SlotStatus[] }} Slots */
 
 /** @param {Slots} data */

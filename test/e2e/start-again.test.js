@@ -76,13 +76,25 @@ test('start of a script whose default name another app has is refused, and keeps
   expect((await settings(home)).map(([, mode]) => mode)).toEqual(['cluster_mode', 'cluster_mode']);
 });
 
+test('start of a script starts a new app beside a stopped app of another name, as PM2 does', async () => {
+  const home = await sandbox();
+  const script = home.place('keeps-alive', 'app.js');
+  await home.nclust('start', script, '--name', 'other');
+  await home.nclust('stop', 'other');
+  expect(await home.nclust('start', 'app.js')).toMatchObject({ exitStatus: 0 });
+  expect((await settings(home)).map(([name, , status]) => [name, status])).toEqual([
+    ['other', 'stopped'],
+    ['app', 'online'],
+  ]);
+});
+
 test('start of a stopped program from PATH starts it with its settings', async () => {
   const home = await sandbox();
-  const first = ['start', 'sleep', '--name', 'nap', '--kill-timeout', '3000', '--', '600'];
+  const first = ['start', 'sleep', '--kill-timeout', '3000', '--', '600'];
   expect(await home.nclust(...first)).toMatchObject({ exitStatus: 0 });
-  await home.nclust('stop', 'nap');
+  await home.nclust('stop', 'sleep');
   expect(await home.nclust('start', 'sleep')).toMatchObject({ exitStatus: 0 });
-  expect(await settings(home)).toMatchObject([['nap', 'fork_mode', 'online', 3000, undefined, ['600']]]);
+  expect(await settings(home)).toMatchObject([['sleep', 'fork_mode', 'online', 3000, undefined, ['600']]]);
 });
 
 test('--name for a listed app is refused, and the error names the command that renames', async () => {

@@ -186,8 +186,8 @@ export const INFORMATION = [
     help: 'print the ids of an app as a list',
     options: [JSON_OPTION],
     load: async () => {
-      const { findIds, listIds, renderIds } = await import('../../commands/list.js');
-      return { run: findIds, render: renderIds, json: listIds };
+      const { findSlots, listIds, renderIds } = await import('../../commands/list.js');
+      return { run: findSlots, render: renderIds, json: listIds };
     },
   },
   {

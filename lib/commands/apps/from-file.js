@@ -5,7 +5,7 @@ import { newToken } from '../../client/client.js';
 import { findConfig, isConfigName } from '../../config/find.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
-import { reachListed } from './targets.js';
+import { reachListed, reachWithApps } from './targets.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
@@ -116,8 +116,11 @@ function explainInstances({ name, changes, kept }) {
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<{ client: Client, targets: string[] }>}  Targets: the words, or those apps of
- *   the file that are in the list of the manager.
+ * @returns
+ *   {Promise<{ client: Client, targets: string[], all?: never } | { client: null, all: SlotStatus[] }>}
+ *   Targets: the words, or those apps of the file that are in the list of the manager. Without a
+ *   client, none of them is in the list, `all`. As in PM2, this is not an error, because a deploy
+ *   script may delete the apps of a file before it starts them.
  */
 export async function reachTargets(context, words, options) {
   const file = splitFile(words);
@@ -125,19 +128,13 @@ export async function reachTargets(context, words, options) {
   const { readNames } = await import('../../config/file/read.js');
   const { names, file: path } = await readNames(readFileApps(context, file, options, {}));
   if (names.length === 0) throw noApps(path);
-  const { client } = await reachListed(context, names);
-  const { slots } = await client.request('list');
+  const client = await reachWithApps(context);
+  const { slots } = (await client?.request('list')) ?? { slots: [] };
   const listed = new Set(slots.map((/** @type {SlotStatus} */ { name }) => name));
   const targets = names.filter((name) => listed.has(name));
   const missing = quoteAll(names.filter((name) => !listed.has(name)));
-  if (targets.length === 0)
-    throw new NclustError(
-      'ERR_NCLUST_APP_NOT_FOUND',
-      `None of the apps of "${path ?? 'stdin'}" is in the list: ${missing}.`,
-      { hint: 'nclust list' },
-    );
   if (missing !== '') context.talk(`Not in the list: ${missing}.`);
-  return { client, targets };
+  return client && targets.length > 0 ? { client, targets } : { client: null, all: slots };
 }
 
 /**

@@ -17,7 +17,9 @@ import { reachListed } from './targets.js';
  * @returns {Promise<Outcome>}
  */
 export async function stop(context, words, options) {
-  const { client, targets } = await reachTargets(context, words, options);
+  const reached = await reachTargets(context, words, options);
+  if (!reached.client) return { slots: [], all: reached.all };
+  const { client, targets } = reached;
   const { slots } = await carryOut(
     context,
     client,
@@ -35,7 +37,9 @@ export async function stop(context, words, options) {
  * @returns {Promise<Outcome>}
  */
 export async function deleteApps(context, words, options) {
-  const { client, targets } = await reachTargets(context, words, options);
+  const reached = await reachTargets(context, words, options);
+  if (!reached.client) return { slots: [], all: reached.all };
+  const { client, targets } = reached;
   const { slots } = await carryOut(
     context,
     client,

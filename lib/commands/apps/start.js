@@ -6,7 +6,6 @@ import { resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
 import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
-import { countSavedApps } from '../../client/not-running.js';
 import { findConfig } from '../../config/find.js';
 import {
   readReloadOptions,
@@ -15,13 +14,14 @@ import {
   separateExitCodes,
   separateWatched,
 } from '../../config/options/options.js';
-import { buildSpec, locate, snapshot } from '../../config/spec/build.js';
+import { buildSpec, defaultName, locate, snapshot } from '../../config/spec/build.js';
 import { INTERPRETERS } from '../../config/spec/interpreter.js';
 import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { warnAboutChannel } from '../../shared/spec/channel.js';
 import { splitFile, renewFromFile, warnAboutFileOptions, overrideArgs } from './from-file.js';
+import { reachWithApps } from './targets.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
@@ -50,7 +50,7 @@ export async function start(context, targets, options, args) {
   if (all.length === 0) throw nothingToStart(context);
   warnAboutFileOptions(context, 'start', options);
 
-  const reached = await reach(context);
+  const reached = await reachWithApps(context);
   const { slots: known } = reached ? await reached.request('list') : { slots: [] };
   const { listed, changed, fresh } = classifyTargets(all, known, context, {
     read,
@@ -110,17 +110,9 @@ export async function start(context, targets, options, args) {
 }
 
 /**
- * Starts a manager only if there are saved apps, because a mistyped script must not start it.
- * @param {Context} context
- */
-async function reach(context) {
-  return (await context.managerIfRunning()) ?? (countSavedApps(context.home) > 0 ? context.manager() : null);
-}
-
-/**
- * As in PM2, an app in the list comes before a file of the same name. If apps in the list were
- * started from a script, the script selects the instances of these apps that do not run. Throws
- * ERR_NCLUST_APP_EXISTS if all of these instances run.
+ * As in PM2, an app in the list comes before a file of the same name. If an app in the list has the
+ * script and the name that a new app would get, the script selects the instances of this app that
+ * do not run. Throws ERR_NCLUST_APP_EXISTS if all of these instances run.
  * @param {string[]} targets
  * @param {SlotStatus[]} known
  * @param {Context} context
@@ -137,10 +129,10 @@ function classifyTargets(targets, known, context, { read: { name, ...settings },
       if (name === undefined) return [target];
       if (!isFile(resolve(context.cwd, target))) throw notRenamed(target, name);
     }
-    const apps = isForced ? [] : appsOf(target, known, context, settings).filter((one) => (name ?? one) === one);
-    if (apps.length === 0) fresh.push(target);
-    const resting = known.filter((slot) => apps.includes(slot.name) && isResting(slot));
-    if (apps.length > 0 && resting.length === 0) throw runsAlready(target, apps[0]);
+    const app = isForced ? null : appOf(target, known, context, { name, ...settings });
+    if (app === null) fresh.push(target);
+    const resting = known.filter((slot) => slot.name === app && isResting(slot));
+    if (app !== null && resting.length === 0) throw runsAlready(target, app);
     // Running instances are left out.
     return resting.map(({ id }) => String(id));
   });
@@ -153,12 +145,13 @@ function classifyTargets(targets, known, context, { read: { name, ...settings },
  * @param {SlotStatus[]} known
  * @param {Context} context
  * @param {Record<string, any>} settings
- * @returns {string[]}  Names.
+ * @returns {string | null}  The app in the list with this script and name.
  */
-function appsOf(target, known, context, settings) {
-  if (known.length === 0) return [];
-  const { script } = locate(target, resolve(context.cwd, settings.cwd ?? '.'), context);
-  return [...new Set(known.filter((slot) => slot.script === script).map((slot) => slot.name))];
+function appOf(target, known, context, settings) {
+  if (known.length === 0) return null;
+  const what = locate(target, resolve(context.cwd, settings.cwd ?? '.'), context);
+  const name = settings.name ?? defaultName(target, what);
+  return known.some((slot) => slot.script === what.script && slot.name === name) ? name : null;
 }
 
 /**

@@ -7,15 +7,23 @@ import { countSavedApps, noManagerError } from '../../client/not-running.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Starts a manager only if an earlier manager left a list of apps.
+ * Starts a manager only if an earlier manager left a list of apps, because a mistyped name must not
+ * start it.
+ * @param {Context} context
+ * @returns {Promise<Client | null>}
+ */
+export async function reachWithApps(context) {
+  return (await context.managerIfRunning()) ?? (countSavedApps(context.home) > 0 ? context.manager() : null);
+}
+
+/**
  * @param {Context} context
  * @param {string[]} targets
  * @returns {Promise<{ client: Client, targets: string[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND if
  *   there is no manager.
  */
 export async function reachListed(context, targets) {
-  const client =
-    (await context.managerIfRunning()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
+  const client = await reachWithApps(context);
   if (!client) throw noManagerError(context, targets);
   return { client, targets: await absoluteScripts(context, client, targets) };
 }

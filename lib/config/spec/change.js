@@ -34,7 +34,7 @@ export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
 }
 
 /** Keys of options of `start` that can change an app that is already in the list. */
-const STARTABLE = new Set([...OPTIONS_OF.restart.map(({ key }) => key), 'instances']);
+const STARTABLE = new Set([...OPTIONS_OF.reload.map(({ key }) => key), 'instances']);
 
 /**
  * @param {SlotStatus[]} slots  With detail.
@@ -52,28 +52,17 @@ export function changeSpecs(slots, { read, args, isShellNew }, surroundings) {
     throw new NclustError(
       'ERR_NCLUST_USAGE',
       `${flagOf(fixed[0])} is for a new app, but "${slots[0].name}" is in the list already.`,
-      { hint: hintForFixed(fixed, shellQuote(slots[0].name), read.watch) },
+      { hint: `Start it under another --name, or delete it first: nclust delete ${shellQuote(slots[0].name)}` },
     );
   const shellEnv = isShellNew ? { shellEnv: snapshot(surroundings.env) } : {};
   return [...specs.values()].map((spec) => ({
     ...spec,
     ...specFields(read),
+    ...(read.watch === undefined ? {} : { watchOff: false }),
     ...specChange(spec, read, args, surroundings),
     ...shellEnv,
     ...(read.instances === undefined ? {} : countedAs(spec)),
   }));
-}
-
-/**
- * @param {string[]} fixed  Keys of the refused options.
- * @param {string} name  Quoted.
- * @param {string[]} [watch]  Empty for --no-watch.
- */
-function hintForFixed(fixed, name, watch = []) {
-  if (fixed.some((key) => key !== 'watch'))
-    return `Start it under another --name, or delete it first: nclust delete ${name}`;
-  const flags = watch.map((path) => (path === '.' ? '--watch' : `--watch ${shellQuote(path)}`)).join(' ');
-  return `To change it for this app: nclust reload ${name} ${flags || '--no-watch'}`;
 }
 
 /** @param {string} key */

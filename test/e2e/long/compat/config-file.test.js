@@ -42,6 +42,11 @@ test('start, restart, reload, stop and delete take a config file, with --only an
     refused(2, '--env is "nowhere"; accepted: "staging"'),
   );
   expect(await home.nclust('delete', 'ecosystem.config.js')).toMatchObject(changed('Deleted "api", "worker".'));
+  for (const command of ['stop', 'delete'])
+    expect(await home.nclust(command, 'ecosystem.config.js')).toMatchObject({
+      exitStatus: 0,
+      stderr: 'Not in the list: "api", "worker".\n',
+    });
   expect(
     await home.nclust('start', '-', '--only', 'piped', {
       input:
@@ -95,6 +100,12 @@ test('--watch, --ignore-watch, --watch-delay and --ext select files; stop and re
     changed('Started "two".'),
   );
   expect((await home.nclust('jlist')).json()[1].pm2_env.watch).toBe(true);
+  expect(await home.nclust('start', 'one', '--watch')).toMatchObject(changed('Started "one".'));
+  expect(await watching()).toBe(true);
+  expect(await home.nclust('stop', 'one')).toMatchObject(changed('Stopped "one".'));
+  expect(await watching()).toBe(false);
+  expect(await home.nclust('start', 'one')).toMatchObject(changed('Started "one".'));
+  expect(await watching()).toBe(true);
 });
 
 test('--attach follows the logs of the started app, and --silent leaves out messages', async () => {
