@@ -260,6 +260,13 @@ export interface LogOptions {
   onGap?: () => void;
 }
 
+export interface RestartChoice extends Choice {
+  /** The targets get the variables of this program. */
+  updateEnv?: boolean;
+  /** Attributes that become settings of the targets. `env` is added to their variables. */
+  settings?: Partial<AppConfig>;
+}
+
 /**
  * The manager of one home. Every call settles within its time limit, even if the manager dies; see
  * docs/library.md.
@@ -287,9 +294,9 @@ export interface Nclust {
   start(targets: Targets, o?: ChangeOptions): Promise<SlotStatus[]>;
   stop(what: Targets | ConfigExport, o?: ChangeOptions & Choice): Promise<SlotStatus[]>;
   delete(what: Targets | ConfigExport, o?: ChangeOptions & Choice): Promise<SlotStatus[]>;
-  restart(what: Targets | ConfigExport, o?: ChangeOptions & Choice & { updateEnv?: boolean }): Promise<SlotStatus[]>;
+  restart(what: Targets | ConfigExport, o?: ChangeOptions & RestartChoice): Promise<SlotStatus[]>;
   /** Replaces the processes without losing a request. */
-  reload(what: Targets | ConfigExport, o?: ChangeOptions & Choice & { updateEnv?: boolean }): Promise<SlotStatus[]>;
+  reload(what: Targets | ConfigExport, o?: ChangeOptions & RestartChoice): Promise<SlotStatus[]>;
   /** Makes the running state equal to a config. With `dryRun`, only returns the plan. */
   apply(
     config: ConfigExport | string,

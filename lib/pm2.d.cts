@@ -62,9 +62,12 @@ declare namespace pm2 {
     only?: string;
   };
 
-  interface ReloadOptions {
+  /** Attributes become settings of the app. */
+  type ReloadOptions = Omit<Partial<AppConfig>, 'env'> & {
+    env?: any;
+    only?: string;
     updateEnv?: boolean;
-  }
+  };
 
   interface Packet {
     id?: number | string;

@@ -5,6 +5,7 @@ import { isConfigName } from '../config/find.js';
 import { snapshot } from '../config/spec/build.js';
 import { addVersioning } from '../config/spec/git.js';
 import { NclustError } from '../shared/errors.js';
+import { changesBySettings } from './settings.js';
 
 /** @import { ConfigExport } from '../config/config-types.js' */
 /** @import { Wanted } from '../config/file/read.js' */
@@ -57,12 +58,17 @@ async function renewFromConfig(ask, how, what, { onWarning, ...choice }) {
  * @param {Ask} ask
  * @param {'restart' | 'reload'} how
  * @param {unknown} what  Targets, or a config.
- * @param {ConfigSelection & { updateEnv?: boolean, onWarning: OnWarning }} o
+ * @param {RestartChoice & { onWarning: OnWarning }} o
  * @returns {Promise<SlotStatus[]>}
  */
-export async function restartOrReload(ask, how, what, { updateEnv = false, ...o }) {
+export async function restartOrReload(ask, how, what, { updateEnv = false, settings = {}, ...o }) {
   if (isConfig(what)) return renewFromConfig(ask, how, what, o);
-  return requestForTargets(ask, how, /** @type {Targets} */ (what), updateEnv ? { env: snapshot(process.env) } : {});
+  const targets = /** @type {Targets} */ (what);
+  const shell = updateEnv ? { env: snapshot(process.env) } : {};
+  if (Object.keys(settings).length === 0) return requestForTargets(ask, how, targets, shell);
+  const slots = await requestForTargets(ask, 'list', targets, { detail: true });
+  const changes = changesBySettings(settings, slots, { cwd: ask.cwd, onWarning: o.onWarning });
+  return requestForTargets(ask, how, targets, { ...shell, ...changes });
 }
 
 /**
@@ -113,7 +119,7 @@ export async function applySpecs(
  * @param {Ask} ask
  * @param {unknown} what
  */
-async function isListed(ask, what) {
+export async function isListed(ask, what) {
   // An absolute path such as "/app/i" looks like a pattern, so check whether the file exists.
   if (typeof what !== 'string' || (/^\/.+\/[imsu]*$/.test(what) && !existsSync(what))) return true;
   /** @type {{ slots: SlotStatus[] }} */
@@ -149,11 +155,16 @@ async function listedAppsOf(ask, what, choice) {
  */
 
 /**
+ * @typedef {ConfigSelection & { updateEnv?: boolean, settings?: Record<string, unknown> }}
+ *   RestartChoice  settings: attributes that become settings of the targets. Not for a config.
+ */
+
+/**
  * Whether `what` is a config object or the path of a config file. Otherwise `what` is a script or
  * contains targets.
  * @param {unknown} what
  */
-function isConfig(what) {
+export function isConfig(what) {
   if (typeof what === 'string') return isConfigName(what);
   if (Array.isArray(what)) return what.some((one) => typeof one === 'object' && one !== null);
   return typeof what === 'object' && what !== null;

@@ -6,6 +6,8 @@ import { endManager } from '../client/end-manager.js';
 import { checkKey, selectKey } from '../shared/settings/settings.js';
 import {
   applySpecs,
+  isConfig,
+  isListed,
   requestForTargets,
   requestForTarget,
   restartOrReload,
@@ -18,7 +20,7 @@ import { createSubscription, followEvents, followLogs } from './follow.js';
 /** @import { Nclust as Api } from '../index.js' */
 /** @import { Method, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { CallOptions, Calls, ChangeOptions } from './calls.js' */
-/** @import { ConfigSelection, Targets } from './changes.js' */
+/** @import { ConfigSelection, RestartChoice, Targets } from './changes.js' */
 /** @import { SubscriptionHooks, Subscription } from './follow.js' */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
@@ -90,6 +92,14 @@ export class Nclust {
   }
 
   /**
+   * @param {string} target
+   * @returns {Promise<boolean>}  False: start() would take it for a script or a config file.
+   */
+  isListed(target) {
+    return this.#calls.question('isListed', {}, async (ask) => !isConfig(target) && isListed(ask, target));
+  }
+
+  /**
    * @param {unknown} what
    * @param {ChangeOptions & Record<string, any>} [o]
    * @returns {Promise<SlotStatus[]>}
@@ -121,7 +131,7 @@ export class Nclust {
 
   /**
    * @param {unknown} what
-   * @param {ChangeOptions & ConfigSelection & { updateEnv?: boolean }} [o]
+   * @param {ChangeOptions & RestartChoice} [o]
    * @returns {Promise<SlotStatus[]>}
    */
   restart(what, o = {}) {
@@ -132,7 +142,7 @@ export class Nclust {
 
   /**
    * @param {unknown} what
-   * @param {ChangeOptions & ConfigSelection & { updateEnv?: boolean }} [o]
+   * @param {ChangeOptions & RestartChoice} [o]
    * @returns {Promise<SlotStatus[]>}
    */
   reload(what, o = {}) {

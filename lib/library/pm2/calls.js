@@ -17,11 +17,19 @@ const WORDS = { scriptArgs: 'args' };
 
 /** The calls of PM2, without callbacks. @type {Record<string, Call>} */
 export const CALLS = {
-  start: (nclust, what, o) =>
-    listChanged(nclust, nclust.start(typeof what === 'number' ? String(what) : what, renameOptions(o))),
-  restart: (nclust, what, o) => listChanged(nclust, nclust.restart(what, pickUpdateOptions(o))),
-  reload: (nclust, what, o) => listChanged(nclust, nclust.reload(what, pickUpdateOptions(o))),
-  gracefulReload: (nclust, what, o) => listChanged(nclust, nclust.reload(what, pickUpdateOptions(o))),
+  async start(nclust, what, o) {
+    const target = typeof what === 'number' ? String(what) : what;
+    const isListed = typeof target === 'string' && (await nclust.isListed(target));
+    return listChanged(
+      nclust,
+      isListed && Object.keys(o ?? {}).length > 0
+        ? nclust.restart(target, splitOptions(o))
+        : nclust.start(target, renameOptions(o)),
+    );
+  },
+  restart: (nclust, what, o) => listChanged(nclust, nclust.restart(what, splitOptions(o))),
+  reload: (nclust, what, o) => listChanged(nclust, nclust.reload(what, splitOptions(o))),
+  gracefulReload: (nclust, what, o) => listChanged(nclust, nclust.reload(what, splitOptions(o))),
   stop: (nclust, what) => listChanged(nclust, nclust.stop(what)),
 
   async delete(nclust, what) {
@@ -159,13 +167,17 @@ function renameOptions(o) {
   return Object.fromEntries(Object.entries(o ?? {}).map(([key, value]) => [WORDS[key] ?? key, value]));
 }
 
-/** @param {{ updateEnv?: boolean, env?: unknown, only?: string } | null} [o] */
-function pickUpdateOptions(o) {
-  const { updateEnv, env, only } = o ?? {};
+/**
+ * As in PM2, options of restart() and reload() are settings of the app, beside a few others.
+ * @param {Record<string, any> | null} [o]
+ */
+function splitOptions(o) {
+  const { updateEnv, only, env, ...others } = renameOptions(o);
   return {
     ...(updateEnv ? { updateEnv: true } : {}),
     ...(typeof env === 'string' ? { env } : {}),
-    ...(only === undefined ? {} : { only }),
+    ...(typeof only === 'string' ? { only } : {}),
+    settings: { ...others, ...(typeof env === 'object' ? { env } : {}) },
   };
 }
 
