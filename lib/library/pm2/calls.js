@@ -236,6 +236,7 @@ const NOT_FOUND_BY = {
   scale: 'App not found',
   sendSignalToProcessName: 'Unknown process name',
   sendSignalToProcessId: 'Unknown process id',
+  reset: 'Unknown process name',
   trigger: 'Unknown process',
   msgProcess: 'Unknown process',
 };

@@ -157,7 +157,10 @@ describe('changes that apply makes to running processes', () => {
     const [pid] = await pidsOf(home, 'quiet');
     config.apps[0].pid_file = 'quiet.pid';
     await config.apply();
-    await home.waitFor('the pid in its file', () => readFileSync(join(home.work, 'quiet-0.pid'), 'utf8') === `${pid}\n`);
+    await home.waitFor(
+      'the pid in its file',
+      () => readFileSync(join(home.work, 'quiet-0.pid'), 'utf8') === `${pid}\n`,
+    );
     expect([existsSync(join(home.home, 'pids', 'quiet-0.pid')), await pidsOf(home, 'quiet')]).toEqual([false, [pid]]);
   });
 
