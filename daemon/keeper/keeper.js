@@ -220,6 +220,7 @@ export class Keeper {
   async retire(params) {
     const child = await this.#findChild(params.instanceId);
     if (child.exit) return;
+    if (!child.retirement) this.#sockets.restorePaths(child);
     const isDone = retire(child, params, this.#tools);
     this.#agents.onRotationChanged(child);
     isDone.catch((error) => this.#log('retire-failed', { instanceId: params.instanceId, ...describeError(error) }));

@@ -62,6 +62,39 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     expect(await ask({ socketPath: path })).toMatchObject({ pid: next });
   });
 
+  test.each([
+    ['on exit', `process.on('exit', remove); process.on('SIGTERM', () => process.exit());`],
+    [
+      'with its folder, which it creates again',
+      `process.on('SIGTERM', () => { fs.rmSync(folder, { recursive: true }); fs.mkdirSync(folder); process.exit(); });`,
+    ],
+    ['when it crashes', `process.on('exit', remove); setTimeout(() => { throw new Error('crash'); }, 300);`],
+    [
+      'on its stop signal, long before it exits',
+      `process.on('SIGTERM', () => { remove(); say('removed'); setInterval(() => {}, 1000); });`,
+    ],
+  ])('is reachable after an old instance removed it %s', async (when, code) => {
+    const { keeper, path, start } = await begin();
+    const next = await start('next');
+    await keeper.says('next', 'listens');
+    await start(
+      'old',
+      `const fs = require('node:fs'), folder = ${JSON.stringify(dirname(path))};
+      const remove = () => fs.unlinkSync(${JSON.stringify(path)});
+      ${code}`,
+    );
+    await keeper.says('old', 'listens');
+    if (!when.includes('crashes')) await keeper.retire('old', { drain: 'handover' });
+    if (when.includes('signal')) {
+      await keeper.says('old', 'removed');
+      await waitFor('the path', () => existsSync(path));
+      expect(keeper.events.filter(({ event }) => event === 'exited')).toEqual([]);
+      await keeper.retire('old', { killTimeoutMs: 0 });
+    }
+    await keeper.event('gone', 'old');
+    expect(await ask({ socketPath: path })).toMatchObject({ pid: next });
+  });
+
   test('is removed with the app, without leftovers', async () => {
     const { keeper, path, start } = await begin();
     await start('one');

@@ -271,7 +271,19 @@ export class HeldSockets {
   /** @param {Child} child */
   forget(child) {
     for (const { users } of this.#listeners.all()) users.delete(child.instanceId);
+    this.restorePaths(child);
     if (this.#wanted.has(child.scope)) this.#ownPorts.ended(child);
+  }
+
+  /**
+   * Many apps remove the path of their Unix socket when they end, but other instances need it.
+   * @param {Child} child  Is ending, or has exited.
+   */
+  restorePaths(child) {
+    if (!this.#wanted.has(child.scope)) return;
+    const held = this.ofScope(child.scope).filter(({ claim }) => claim.family === 0);
+    for (const one of held) if (this.#listeners.refresh(one, one.owner)) this.#rebound(one, child);
+    if (held.length > 0 && !child.exit) setTimeout(() => this.restorePaths(child), LOOK_MS).unref();
   }
 
   /** @param {Child} child */
