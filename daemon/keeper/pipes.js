@@ -5,11 +5,14 @@ import { spawn } from 'node:child_process';
 import { closeSync, constants, fchownSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import { makeUnnamedPipes, releaseUnnamedPipe } from './host/unnamed-pipes.js';
 
 /** @import { Owner } from './host/owner.js' */
 
 const POOL_LOW = 16;
 const POOL_BATCH = 64;
+/** Without mkfifo(1), this many pipes take about 0.2 s. */
+const UNNAMED_BATCH = 8;
 
 /**
  * @typedef {object} Pipes
@@ -140,28 +143,52 @@ function isFree(path) {
 
 /** @param {string} path */
 function removePipe(path) {
+  releaseUnnamedPipe(path);
   rmSync(path, { force: true });
 }
 
 /**
  * @param {string[]} paths
  * @param {string} home
- * @returns {Promise<string[]>}
+ * @returns {Promise<string[]>}  The new pipes: without mkfifo(1), only some of the paths.
  */
-function makeFifos(paths, home) {
+async function makeFifos(paths, home) {
+  const env = { PATH: process.env.PATH, NCLUST_HOME: home };
+  try {
+    await mkfifo(paths, env);
+    return paths;
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
+  }
+  const few = paths.slice(0, UNNAMED_BATCH);
+  try {
+    await makeUnnamedPipes(few, env);
+    return few;
+  } catch (error) {
+    throw new Error(
+      `there is no program mkfifo in PATH, and nclust could not make pipes without it ` +
+        `(${/** @type {Error} */ (error).message}); install coreutils or busybox`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Runs mkfifo(1), because Node.js has no mkfifo(3).
+ * @param {string[]} paths
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<void>}
+ */
+function mkfifo(paths, env) {
   return new Promise((resolve, reject) => {
-    // Runs mkfifo(1), because Node.js has no mkfifo(3).
-    const child = spawn('mkfifo', ['-m', '600', ...paths], {
-      env: { PATH: process.env.PATH, NCLUST_HOME: home },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    const child = spawn('mkfifo', ['-m', '600', ...paths], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     let errorText = '';
     child.stderr.setEncoding('utf8').on('data', (text) => {
       errorText += text;
     });
     child.once('error', reject);
     child.once('close', (code) =>
-      code === 0 ? resolve(paths) : reject(new Error(`mkfifo: ${errorText.trim() || `exit code ${code}`}`)),
+      code === 0 ? resolve() : reject(new Error(`mkfifo: ${errorText.trim() || `exit code ${code}`}`)),
     );
   });
 }
@@ -209,6 +236,6 @@ export function openInput(path, owner) {
     close();
     throw error;
   } finally {
-    rmSync(path, { force: true });
+    removePipe(path);
   }
 }

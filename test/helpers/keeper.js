@@ -33,6 +33,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * @param {string} [o.home]  Default: a new home, which is removed after the test.
  * @param {object[]} [o.adopt]  Orphans, from `snapshot`.
  * @param {number} [o.uid]
+ * @param {string} [o.path]  PATH of the keeper.
  * @param {boolean} [o.isOpen]  Other users can read the code of the keeper and the fixtures.
  * @param {boolean} [o.isHostile]
  * @param {boolean} [o.expectHeld]  If true, another keeper has the home, and realKeeper() resolves
@@ -43,12 +44,13 @@ export async function realKeeper({
   expectHeld = false,
   uid = undefined,
   adopt = [],
+  path = process.env.PATH,
   isOpen = false,
   isHostile = false,
 } = {}) {
   const root = uid !== undefined ? copyFor(uid, home) : isOpen ? openCopy() : ROOT;
   const log = openSync(join(home, 'nclust.log'), 'a');
-  const env = { NCLUST_HOME: home, PATH: process.env.PATH, NCLUST_KEEPER_INHERIT: '1' };
+  const env = { NCLUST_HOME: home, PATH: path, NCLUST_KEEPER_INHERIT: '1' };
   const child = spawn(process.env.NCLUST_TEST_NODE ?? process.execPath, [join(root, 'daemon/keeper/main.js')], {
     env,
     uid,
