@@ -35,7 +35,7 @@ describe.skipIf(process.platform !== 'linux')('without a program mkfifo', () => 
       await keeper.event('gone', id);
       await keeper.call('forget', { instanceId: id });
     }
-    await waitFor('the pipes in reserve', () => descriptors() - names() === before);
+    await waitFor('only the pipes in reserve', () => descriptors() - names() <= before);
   });
 
   test('an error names the program, if Node.js cannot make pipes either', async () => {
@@ -48,7 +48,7 @@ describe.skipIf(process.platform !== 'linux')('without a program mkfifo', () => 
     process.execPath = '/nowhere/node';
     env.PATH = '';
     await expect(createPipePool(temporaryHome(), 1).fill()).rejects.toThrow(
-      /^there is no program mkfifo in PATH, and nclust could not make pipes without it \(.*ENOENT\); install coreutils or/,
+      /^there is no program mkfifo in PATH, and nclust could not make pipes .*ENOENT\); install coreutils or busybox$/,
     );
   });
 });

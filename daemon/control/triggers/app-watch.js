@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { placeOf, watchFileName } from './watcher.js';
 
+/** @import { Stats } from 'node:fs' */
 /** @import { Cancel, Clock } from '../host/clock.js' */
 /** @import { WatchScope } from './watch-scope.js' */
-/** @import { OpenWatcher } from './watcher.js' */
+/** @import { OpenWatcher, Watcher } from './watcher.js' */
 
-/** Interval at which control checks whether a watched folder was replaced, in ms. */
+/** Interval at which control checks the watched files, and whether a folder was replaced, in ms. */
 const LOOK_MS = 1_000;
 
 /** Number of checks after an error until control tries to watch again. */
@@ -15,35 +17,48 @@ const LOOKS_UNTIL_AGAIN = 60;
  * @typedef {object} AppWatch
  * @property {() => string[]} paths
  * @property {() => string | null} problem  A message with advice.
+ * @property {() => string | null} ended  The problem, if changes were noticed before and are not now.
  * @property {() => boolean} isReady
  * @property {() => void} close
  */
 
 /**
- * Identifies the folder at a path. If the text changes, another folder is at the path. Null: the
- * path does not exist.
+ * Identifies a folder ("folder:..."), or a file and its state ("file:..."). If the text changes,
+ * the path has changed. Null: the path does not exist.
  * @typedef {(path: string) => Promise<string | null>} Identify
  */
 
+const FILE_STATS = /** @type {Stats} */ ({ isFile: () => true });
+
 /**
- * Also notices that a folder was replaced, because a watcher of the system stays with the old
- * folder.
+ * Watches folders with chokidar. Compares what is at each path in any case, because a watch of the
+ * system stays with the old file or folder after a replacement.
  * @param {WatchScope} scope
  * @param {object} o
  * @param {Clock} o.clock
  * @param {OpenWatcher} o.open
+ * @param {typeof watchFileName} [o.openFile]
  * @param {Identify} [o.identify]
  * @param {Record<string, unknown>} o.options
  * @param {number} o.delayMs
  * @param {(changes: Changes) => void} o.onQuiet
  * @returns {AppWatch}
  */
-export function watchForApp(scope, { clock, open, identify = identityOf, options, delayMs, onQuiet }) {
+export function watchForApp(
+  scope,
+  { clock, open, openFile = watchFileName, identify = identityOf, options, delayMs, onQuiet },
+) {
   const debounce = createDebounce({ clock, delayMs, onQuiet });
   /** @type {Map<string, string | null> | null} */
   let known = null;
-  /** @type {{ close: () => void } | null} */
+  /** @type {Set<string>} */
+  const existed = new Set();
+  /** @type {Watcher | null} */
   let watcher = null;
+  /** @type {(() => void)[]} */
+  let closeFiles = [];
+  /** Changes that are reported when the watcher is ready, so that it misses none. @type {string[]} */
+  const unreported = [];
   /** @type {NodeJS.ErrnoException | null} */
   let error = null;
   let isReady = false;
@@ -51,44 +66,54 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
   let isClosed = false;
   let looksLeft = 0;
 
-  /** @param {Map<string, string | null>} found */
-  function reopen(found) {
+  const isFile = (/** @type {string} */ root) => known?.get(root)?.startsWith('file:') ?? false;
+  const isFolder = (/** @type {string} */ root) => known?.get(root)?.startsWith('folder:') ?? false;
+  const report = () => unreported.splice(0).forEach((path) => debounce.note(scope.nameOf(path)));
+
+  function reopen() {
     watcher?.close();
     watcher = null;
     error = null;
-    isReady = false;
-    const roots = scope.roots.filter((root) => (found.get(root) ?? null) !== null);
-    if (roots.length === 0) return;
+    const folders = scope.roots.filter(isFolder);
+    isReady = folders.length === 0;
+    if (isReady) return;
     try {
-      watcher = opened(
-        roots,
-        roots.map((root) => found.get(root) ?? null),
-      );
+      watcher = opened(folders);
     } catch (fault) {
       onError(/** @type {NodeJS.ErrnoException} */ (fault)); // The watcher does not accept the options.
     }
+  }
+
+  function reopenFiles() {
+    closeFiles.forEach((close) => close());
+    const onStir = () => {
+      debounce.stir();
+      void look();
+    };
+    closeFiles = scope.roots.filter((root) => !isFolder(root)).map((file) => openFile(file, onStir));
   }
 
   /** @param {NodeJS.ErrnoException} fault */
   function onError(fault) {
     error ??= fault;
     looksLeft = LOOKS_UNTIL_AGAIN;
+    report();
   }
 
-  /**
-   * @param {string[]} roots
-   * @param {(string | null)[]} identities
-   */
-  function opened(roots, identities) {
+  /** @param {string[]} roots */
+  function opened(roots) {
     const mine = open({
       roots,
-      identities,
+      identities: roots.map((root) => known?.get(root) ?? null),
       isIgnored: scope.isIgnored,
       options,
-      onChange: (path) => debounce.note(scope.nameOf(path)),
+      // A watched folder may contain a file that is also watched by its own path.
+      onChange: (path) => (isFile(path) ? void look() : debounce.note(scope.nameOf(path))),
       onStir: debounce.stir,
       onReady: () => {
-        if (mine === watcher) isReady = true;
+        if (mine !== watcher) return;
+        isReady = true;
+        report();
       },
       onError,
     });
@@ -98,17 +123,32 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
   async function look() {
     if (isLooking) return; // The last check has not finished, because a disk hangs.
     isLooking = true;
-    const found = new Map(
-      await Promise.all(scope.roots.map(async (root) => /** @type {const} */ ([root, await identify(root)]))),
-    );
+    const [found, replaced] = await Promise.all([
+      Promise.all(scope.roots.map(async (root) => /** @type {const} */ ([root, await identify(root)]))),
+      watcher?.replaced() ?? [],
+    ]);
     isLooking = false;
     if (isClosed) return;
     const before = known;
-    known = found;
-    const others = before ? scope.roots.filter((root) => found.get(root) !== before.get(root)) : [];
+    const folders = scope.roots.filter(isFolder);
+    known = new Map(found);
+    for (const [root, identity] of found) if (identity !== null) existed.add(root);
+    const changed = before ? scope.roots.filter((root) => known?.get(root) !== before.get(root)) : scope.roots;
     const isRetried = error !== null && (looksLeft -= 1) <= 0;
-    if (!before || others.length > 0 || isRetried) reopen(found);
-    for (const root of others) if (found.get(root) !== null) debounce.note(scope.nameOf(root));
+    const isElsewhere = changed.some((root) => isFolder(root) || folders.includes(root));
+    if (!before || replaced.length > 0 || isElsewhere || isRetried) reopen();
+    if (changed.some((root) => !isFolder(root))) reopenFiles();
+    if (before) unreported.push(...changed.filter(isSeen), ...replaced);
+    if (isReady || error) report();
+  }
+
+  /** @param {string} root */
+  const isSeen = (root) => known?.get(root) !== null && !(isFile(root) && scope.isIgnored(root, FILE_STATS));
+
+  function ended() {
+    if (error) return describe(error);
+    const removed = scope.roots.find((root) => known?.get(root) === null && existed.has(root));
+    return removed === undefined ? null : `"${removed}" was removed; it will be watched again once it exists`;
   }
 
   const cancel = clock.every(LOOK_MS, () => void look());
@@ -117,19 +157,21 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
     paths: () => scope.roots,
     isReady: () => isReady,
     problem() {
-      if (error) return describe(error);
       const missing = scope.roots.find((root) => known && known.get(root) === null);
-      if (missing) return `"${missing}" does not exist; it will be watched once it does`;
       const restless = debounce.restless();
+      if (ended()) return ended();
+      if (missing) return `"${missing}" does not exist; it will be watched once it does`;
       return restless
         ? `"${restless.file}" has been changing for ${Math.round(restless.forMs / 1000)}s without a pause; ` +
             `the app reloads at the first pause; if the app itself writes this file, add it to ignore_watch`
         : null;
     },
+    ended,
     close() {
       isClosed = true;
       cancel();
       debounce.close();
+      closeFiles.forEach((close) => close());
       watcher?.close();
     },
   };
@@ -139,9 +181,8 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
 async function identityOf(path) {
   try {
     const found = await stat(path);
-    // All files count as the same, because editors replace a file when they save it. The watcher
-    // notices such a change.
-    return found.isDirectory() ? `${found.dev}:${found.ino}` : 'file';
+    const { size, mtimeMs, ctimeMs } = found;
+    return found.isDirectory() ? `folder:${placeOf(found)}` : `file:${placeOf(found)}:${size}:${mtimeMs}:${ctimeMs}`;
   } catch {
     return null;
   }

@@ -33,8 +33,8 @@ import { createWatches } from './watch.js';
  * @typedef {object} Triggers
  * @property {() => void} sync  Called after every turn. Cheap if nothing has changed.
  * @property {(name: string, id: number) => SlotTriggers} describe
- * @property {() => string[]} notices  One for each app whose last trigger failed, until all of its
- *   instances have started again.
+ * @property {() => string[]} notices  One for each app whose watch has ended. One for each app whose
+ *   last trigger failed, until all of its instances have started again.
  * @property {() => void} close
  */
 
@@ -178,13 +178,15 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
       memory: memory.describe(id),
       last: reloadQueue.last(name),
     }),
-    notices: () =>
-      control.registry.desired.apps.flatMap(({ spec: { name } }) => {
+    notices: () => [
+      ...watches.notices(),
+      ...control.registry.desired.apps.flatMap(({ spec: { name } }) => {
         const last = reloadQueue.last(name);
         return last?.problem && !isStopped(name) && !hasStartedSince(name, last.atMs)
           ? [`${last.problem} (${last.by})`]
           : [];
       }),
+    ],
     close() {
       watches.close();
       crons.close();

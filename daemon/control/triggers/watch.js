@@ -16,6 +16,7 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
  * @typedef {object} Watches
  * @property {(apps: DesiredApp[]) => void} sync
  * @property {(name: string) => WatchShown | null} describe
+ * @property {() => string[]} notices  One for each app that is no longer watched as its user wants.
  * @property {() => void} close
  */
 
@@ -44,7 +45,8 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
       // never use this home again, because the watch would fail at each start.
       const { message } = /** @type {Error} */ (error);
       parts.managerLog('watch-failed', { app: app.spec.name, message });
-      return { paths: () => app.spec.watch, isReady: () => false, problem: () => message, close() {} };
+      const problem = () => message;
+      return { paths: () => app.spec.watch, isReady: () => false, problem, ended: problem, close() {} };
     }
   }
 
@@ -85,6 +87,11 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
       const watch = entries.get(name)?.watch;
       return watch ? { paths: watch.paths(), isReady: watch.isReady(), problem: watch.problem() } : null;
     },
+    notices: () =>
+      [...entries].flatMap(([name, { watch }]) => {
+        const ended = watch.ended();
+        return ended === null ? [] : [`The watch of "${name}" is incomplete: ${ended}`];
+      }),
     close() {
       for (const { watch } of entries.values()) watch.close();
       entries.clear();

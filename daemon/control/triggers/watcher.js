@@ -1,5 +1,7 @@
+import { watch as watchFolder } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 /** @import { Stats } from 'node:fs' */
 /** @import { Globs } from './watch-scope.js' */
@@ -16,7 +18,14 @@ import { join } from 'node:path';
  * @property {(error: NodeJS.ErrnoException) => void} onError  Watching may continue.
  */
 
-/** @typedef {(o: WatcherOptions) => { close: () => void }} OpenWatcher */
+/**
+ * @typedef {object} Watcher
+ * @property {() => Promise<string[]>} replaced  Folders and links below the roots that lead
+ *   elsewhere now, if chokidar has not noticed it.
+ * @property {() => void} close
+ */
+
+/** @typedef {(o: WatcherOptions) => Watcher} OpenWatcher */
 
 /** Options of chokidar that a user may set. Other options would break what nclust promises. */
 const ALLOWED = [
@@ -31,26 +40,121 @@ const ALLOWED = [
   'ignorePermissionErrors',
 ];
 
-/** chokidar is loaded on demand, because most homes do not watch. @type {OpenWatcher} */
+/** @type {OpenWatcher} */
 export function openWatcher({ roots, isIgnored, options, onChange, onStir, onReady, onError }) {
-  const require = createRequire(import.meta.url);
-  const { watch } = /** @type {typeof import('chokidar')} */ (require('chokidar'));
   const given = Object.fromEntries(Object.entries(options).filter(([key]) => ALLOWED.includes(key)));
-  const watcher = watch(roots, {
+  const places = createPlaces(given.followSymlinks !== false);
+  const watcher = loadChokidar().watch(roots, {
     ignorePermissionErrors: true,
     ...given,
     ignoreInitial: true,
     persistent: true,
-    ignored: isIgnored,
+    ignored(path, stats) {
+      const ignored = isIgnored(path, stats);
+      if (!ignored && stats) places.found(path, stats);
+      return ignored;
+    },
   });
-  watcher.on('all', (_event, path) => onChange(path));
-  watcher.on('raw', (_event, name, about) => {
+  watcher.on('all', (event, path, stats) => {
+    places.followed(path, event.startsWith('unlink') ? undefined : stats);
+    onChange(path);
+  });
+  watcher.on('raw', (event, name, about) => {
+    if (event === 'rename') places.stir();
     const { watchedPath } = /** @type {{ watchedPath?: string }} */ (about ?? {});
     if (watchedPath && !isIgnored(join(watchedPath, String(name ?? '')))) onStir();
   });
   watcher.on('ready', onReady);
   watcher.on('error', (error) => onError(/** @type {NodeJS.ErrnoException} */ (error)));
-  return { close: () => void watcher.close().catch(onError) };
+  return { replaced: places.replaced, close: () => void watcher.close().catch(onError) };
+}
+
+/**
+ * Loads a copy of chokidar for each watcher, because the watchers of a copy share what they have
+ * opened. After a folder is replaced, they would share the watch of the old folder.
+ * @returns {typeof import('chokidar')}
+ */
+function loadChokidar() {
+  const require = createRequire(import.meta.url);
+  const folder = dirname(require.resolve('chokidar'));
+  for (const file of Object.keys(require.cache)) if (dirname(file) === folder) delete require.cache[file];
+  return require('chokidar');
+}
+
+/**
+ * Remembers which folders chokidar watches, and where links lead. chokidar looks only at names, so
+ * it misses a new folder that has the name of the old one.
+ * @param {boolean} followsLinks
+ */
+function createPlaces(followsLinks) {
+  /** @type {Map<string, { identity: string | null, isLink: boolean }>} */
+  const places = new Map();
+  let isStirred = false;
+
+  return {
+    /**
+     * chokidar first shows the link itself, and then what it leads to.
+     * @param {string} path
+     * @param {Stats} stats
+     */
+    found(path, stats) {
+      const place = places.get(path);
+      if (stats.isSymbolicLink()) {
+        if (followsLinks && !place) places.set(path, { identity: null, isLink: true });
+      } else if (place ? place.identity === null : stats.isDirectory())
+        places.set(path, { identity: placeOf(stats), isLink: place !== undefined });
+    },
+    /**
+     * @param {string} path
+     * @param {Stats | undefined} stats  Of what chokidar watches now. Not given: the path is gone.
+     */
+    followed(path, stats) {
+      const isLink = places.get(path)?.isLink ?? false;
+      if (!stats) places.delete(path);
+      else if (isLink || stats.isDirectory()) places.set(path, { identity: placeOf(stats), isLink });
+    },
+    /** A folder may have been replaced. */
+    stir() {
+      isStirred = true;
+    },
+    async replaced() {
+      const due = [...places].filter(([, { isLink }]) => isLink || isStirred).map(([path]) => path);
+      isStirred = false;
+      const now = await Promise.all(due.map((path) => stat(path).then(placeOf, () => null)));
+      const paths = due.filter((path, at) => {
+        const place = places.get(path);
+        return place && now[at] !== null && now[at] !== place.identity;
+      });
+      isStirred ||= paths.length > 0; // The next user of this watcher gets the same answer.
+      return paths;
+    },
+  };
+}
+
+/**
+ * Includes the time of creation, because a new folder may get the inode of the old one.
+ * @param {Stats} stats
+ */
+export function placeOf({ dev, ino, birthtimeMs }) {
+  return `${dev}:${ino}:${birthtimeMs}`;
+}
+
+/**
+ * Calls back when a file may have changed. Watches its folder, because a watch of the file itself
+ * ends when the file is replaced.
+ * @param {string} file
+ * @param {() => void} onStir
+ * @returns {() => void}  Closes the watch.
+ */
+export function watchFileName(file, onStir) {
+  try {
+    const watcher = watchFolder(dirname(file), (_event, name) => void (name === basename(file) && onStir()));
+    // Without this watch, the check each second notices the change.
+    watcher.on('error', () => watcher.close());
+    return () => watcher.close();
+  } catch {
+    return () => {};
+  }
 }
 
 /** @returns {Globs} */
@@ -59,13 +163,13 @@ export function loadGlobs() {
   return /** @type {Globs} */ (require('picomatch'));
 }
 
-/** @typedef {{ members: Set<WatcherOptions>, isReady: boolean, close: () => void }} Shared */
+/** @typedef {Watcher & { members: Set<WatcherOptions>, isReady: boolean }} Shared */
 
 /**
  * Apps share a watcher, because 200 watchers over one folder of 400 files took 600 MB and blocked
  * control.
  * @param {OpenWatcher} openWatcher
- * @returns {(key: string, o: WatcherOptions) => { close: () => void }}  Same key: same options.
+ * @returns {(key: string, o: WatcherOptions) => Watcher}  Same key: same options.
  */
 export function createSharedWatchers(openWatcher) {
   /** @type {Map<string, Shared>} */
@@ -78,7 +182,9 @@ export function createSharedWatchers(openWatcher) {
   function begin(key, o) {
     const members = new Set([o]);
     /** @type {Shared} */
-    const shared = { members, isReady: false, close: () => {} };
+    const shared = { members, isReady: false, replaced: async () => [], close: () => {} };
+    // After an error or a replaced folder, the next attempt opens another watcher.
+    const retire = () => void (open.get(key) === shared && open.delete(key));
     const watcher = openWatcher({
       ...o,
       onChange: (path) => members.forEach((one) => one.onChange(path)),
@@ -88,12 +194,16 @@ export function createSharedWatchers(openWatcher) {
         members.forEach((one) => one.onReady());
       },
       onError(error) {
-        // After an error, the next attempt opens another watcher.
-        if (open.get(key) === shared) open.delete(key);
+        retire();
         members.forEach((one) => one.onError(error));
       },
     });
     shared.close = () => watcher.close();
+    shared.replaced = async () => {
+      const paths = await watcher.replaced();
+      if (paths.length > 0) retire();
+      return paths;
+    };
     open.set(key, shared);
     return shared;
   }
@@ -104,6 +214,7 @@ export function createSharedWatchers(openWatcher) {
     shared.members.add(o);
     if (known?.isReady) queueMicrotask(() => void (shared.members.has(o) && o.onReady()));
     return {
+      replaced: shared.replaced,
       close() {
         if (!shared.members.delete(o) || shared.members.size > 0) return;
         if (open.get(key) === shared) open.delete(key);

@@ -23,7 +23,7 @@ export async function makeUnnamedPipes(paths, env) {
     });
     for (const [at, path] of paths.entries()) hold(path, `/proc/${helper.pid}/fd/${fds[at]}`);
   } finally {
-    helper.kill('SIGKILL');
+    helper.stdin.destroy(); // Ends the helper.
   }
 }
 
@@ -72,5 +72,5 @@ async function openPipes(count) {
     await thread.terminate();
   }
   process.stdout.write(JSON.stringify(made));
-  process.stdin.resume(); // Waits until the keeper has opened the pipes and ends this process.
+  process.stdin.resume(); // Waits until the keeper has opened the pipes.
 }

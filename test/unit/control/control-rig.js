@@ -64,8 +64,8 @@ export function createRig({ seed = 0 } = {}) {
     secret: async (spec, name) => `secret-${name}`,
     /** Inputs of the triggers. */
     senses: {
-      openWatcher: () => ({ close: () => {} }),
-      identify: async () => 'there',
+      openWatcher: () => ({ replaced: async () => [], close: () => {} }),
+      identify: async () => 'folder:1',
       nextRun: () => null,
       readTrees: async () => new Map(),
       sharedBytes: () => null,

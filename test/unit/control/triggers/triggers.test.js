@@ -19,9 +19,9 @@ beforeEach(async () => {
   rig.senses = {
     openWatcher: (o) => {
       watchers.push(o);
-      return { close: () => void watchers.splice(watchers.indexOf(o), 1) };
+      return { replaced: async () => [], close: () => void watchers.splice(watchers.indexOf(o), 1) };
     },
-    identify: async () => 'there',
+    identify: async () => 'folder:1',
     readTrees: async (pids) => new Map(pids.map((pid) => [pid, { bytes: usage.get(pid) ?? 0, pids: [pid] }])),
     sharedBytes: () => null,
   };
@@ -117,6 +117,7 @@ describe('watch', () => {
       'online',
       { paths: ['/srv/bad'], isReady: false, problem: 'no such thing' },
     ]);
+    expect((await rig.call('list', {})).notices).toEqual(['The watch of "bad" is incomplete: no such thing']);
   });
 
   test('refuses an invalid pattern before anything is changed', async () => {

@@ -10,9 +10,9 @@ beforeEach(() => {
   watchers = [];
   calls = {};
   open = createSharedWatchers((o) => {
-    const watcher = { ...o, isClosed: false };
+    const watcher = { ...o, isClosed: false, moved: [] };
     watchers.push(watcher);
-    return { close: () => void (watcher.isClosed = true) };
+    return { replaced: async () => watcher.moved, close: () => void (watcher.isClosed = true) };
   });
 });
 
@@ -71,6 +71,18 @@ test('a retry after an error gets another watcher, and users that have not retri
   member('three');
   again.close();
   expect([watchers.length, watchers[1].isClosed]).toEqual([2, false]);
+});
+
+test('every user learns of a replaced folder, and the next attempt opens another watcher', async () => {
+  const [one, two] = [member('one'), member('two')];
+  watchers[0].moved = ['/a/dist'];
+  expect(await one.replaced()).toEqual(['/a/dist']);
+  one.close();
+  const again = member('one again');
+  expect(await two.replaced()).toEqual(['/a/dist']);
+  two.close();
+  member('two again');
+  expect([watchers.length, watchers[0].isClosed, await again.replaced()]).toEqual([2, true, []]);
 });
 
 test('a watcher that cannot be opened is not kept', () => {
