@@ -227,7 +227,7 @@ function makeParts(logs, leave) {
     settings,
     ownLog,
     oom: watchOomKills(),
-    findHolder: createHolderFinder(clock),
+    findHolder: createHolderFinder(clock, paths.home),
     readActivity: createActivityReader(),
     environment: createEnvironment({ clock, secrets: createSecrets({ clock }) }),
     newInstanceId: randomUUID,

@@ -62,8 +62,16 @@ export function adviseOnListenFailure({ code, family, app, holder }) {
   if (holder?.isOwn) return 'Instances of this app cannot run side by side: use nclust restart instead of reload';
   if (holder?.isPm2) return 'An app of PM2 holds it. Find it with: pm2 list; then: pm2 stop <app>';
   const what = family === 0 ? 'path' : 'port';
+  if (holder?.nclust)
+    return (
+      `Give it another ${what}, or stop the app that holds it. As user ${holder.nclust.user}, find the app with: ` +
+      `NCLUST_HOME=${shellQuote(holder.nclust.home)} nclust list`
+    );
   if (code === 'EADDRINUSE')
-    return `Give ${app === null ? 'it' : 'one of them'} another ${what}, or end the program that holds this one`;
+    return (
+      `Give ${app === null ? 'it' : 'one of them'} another ${what}, or ` +
+      (holder?.pid === 0 ? 'ask that user to release this one' : 'end the program that holds this one')
+    );
   if (code === 'EACCES' && family !== 0) return 'Only root may use ports below 1024; give it a higher one';
   return 'Fix the address that it listens on';
 }
@@ -73,7 +81,8 @@ function holderOf({ app, holder }) {
   if (app !== null) return `the app "${app}"`;
   if (!holder) return 'another program';
   if (holder.isOwn) return `another instance of the app (pid ${holder.pid})`;
-  return `${holder.command} (pid ${holder.pid})`;
+  if (holder.nclust) return `the nclust in "${holder.nclust.home}" (user ${holder.nclust.user}, pid ${holder.pid})`;
+  return holder.pid === 0 ? holder.command : `${holder.command} (pid ${holder.pid})`;
 }
 
 /** @param {ListenFailure} failure */

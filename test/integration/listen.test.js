@@ -287,6 +287,6 @@ test('with another program on the port, the keeper asks each of two orphans once
     env: { CODE: `http.createServer(answer).on('error', (error) => say(error.message)).listen(${port});` },
   });
   await second.says('new', 'EADDRINUSE');
-  expect(second.output('new')).toContain('held by a program outside of nclust');
+  expect(second.output('new')).toContain('held by a program outside of this nclust');
   stranger.close();
 });

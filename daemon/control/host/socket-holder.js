@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
+import { ACCOUNT_FILES, splitLines } from '../../../lib/shared/daemon/accounts.js';
 
-/** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Holder, ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 
 /**
  * CPU time that a search may take. It reads a link for each descriptor of each process: 5,000
@@ -16,15 +18,15 @@ const UDP = { tables: ['udp', 'udp6'], state: '07' };
 /** Flags of a Unix socket that listens: SO_ACCEPTCON. */
 const LISTENS = '00010000';
 
-/** @typedef {{ pid: number, command: string, isPm2: boolean }} Holder */
 /** @typedef {(failure: ListenFailure) => Holder | null} FindHolder */
 
 /**
  * Linux only. Unless control is root, it cannot see the descriptors of other users.
  * @param {{ nowMs: () => number }} clock
+ * @param {string} home
  * @returns {FindHolder}
  */
-export function createHolderFinder({ nowMs }) {
+export function createHolderFinder({ nowMs }, home) {
   /** Answers for every port, because apps that start together fail within one interval. */
   let last = { atMs: -Infinity, pidOf: /** @type {Map<string, string>} */ (new Map()) };
   return ({ code, family, port, isUdp }) => {
@@ -34,8 +36,9 @@ export function createHolderFinder({ nowMs }) {
     if (sockets.length === 0) return null;
     const atMs = nowMs();
     if (Math.abs(atMs - last.atMs) >= LOOK_EVERY_MS) last = { atMs, pidOf: findSockets() };
-    const pid = sockets.map((socket) => last.pidOf.get(socket)).find((one) => one !== undefined);
-    return pid === undefined ? null : describeHolder(pid);
+    const pid = sockets.map(({ socket }) => last.pidOf.get(socket)).find((one) => one !== undefined);
+    if (pid !== undefined) return describeHolder(pid, home);
+    return { pid: 0, command: `a program of user ${userOf(sockets[0].uid)}` };
   };
 }
 
@@ -80,30 +83,65 @@ const PM2 = /^PM2 v/;
 
 /**
  * @param {string} pid
+ * @param {string} home
  * @returns {Holder | null}
  */
-function describeHolder(pid) {
+function describeHolder(pid, home) {
   const command = commandOf(pid);
-  const [, parent] = /^PPid:\s*(\d+)$/m.exec(read(() => readFileSync(`/proc/${pid}/status`, 'utf8'), '')) ?? [];
+  const status = readFile(pid, 'status');
+  const [, parent] = /^PPid:\s*(\d+)$/m.exec(status) ?? [];
   const isPm2 = PM2.test(command) || (parent !== undefined && PM2.test(commandOf(parent)));
-  return command === '' ? null : { pid: Number(pid), command, isPm2 };
+  const other = homeOf(pid);
+  const [, uid = '?'] = /^Uid:\s+(\d+)/m.exec(status) ?? [];
+  const nclust = other === null || other === home ? null : { home: other, user: userOf(uid) };
+  return command === '' ? null : { pid: Number(pid), command, isPm2, nclust };
 }
 
-/** @param {string} pid */
+/**
+ * The kernel cuts the name of a command after 15 characters.
+ * @param {string} pid
+ */
 function commandOf(pid) {
-  return read(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), '');
+  const name = readFile(pid, 'comm').trim();
+  const program = basename(readFile(pid, 'cmdline').split('\0')[0]);
+  return program.startsWith(name) && !program.includes(' ') ? program : name.replace(/ \($/, '');
+}
+
+/**
+ * @param {string} pid
+ * @returns {string | null}  Null: neither a keeper nor a process of an app.
+ */
+function homeOf(pid) {
+  const [, title] = /^nclust keeper \(([^\0]*?)\)?(\0|$)/.exec(readFile(pid, 'cmdline')) ?? [];
+  const environ = readFile(pid, 'environ').split('\0');
+  if (title === undefined && !environ.some((one) => one.startsWith('NCLUST_INSTANCE='))) return null;
+  // The title may be cut, but only the same user and root may read the environment.
+  return environ.find((one) => one.startsWith('NCLUST_HOME='))?.slice('NCLUST_HOME='.length) ?? title ?? null;
+}
+
+/** @param {string} uid */
+function userOf(uid) {
+  return splitLines(ACCOUNT_FILES.passwd()).find(([, , id]) => id === uid)?.[0] ?? uid;
+}
+
+/**
+ * @param {string} pid
+ * @param {string} file
+ */
+function readFile(pid, file) {
+  return read(() => readFileSync(`/proc/${pid}/${file}`, 'utf8'), '');
 }
 
 /**
  * @param {number} port
  * @param {string} table
  * @param {string} wanted
- * @returns {string[]}
+ * @returns {{ socket: string, uid: string }[]}
  */
 function holdersOf(port, table, wanted) {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  return rowsOf(table).flatMap(([, local = '', , state, , , , , , inode]) =>
-    state === wanted && local.endsWith(end) ? [`socket:[${inode}]`] : [],
+  return rowsOf(table).flatMap(([, local = '', , state, , , , uid, , inode]) =>
+    state === wanted && local.endsWith(end) ? [{ socket: `socket:[${inode}]`, uid }] : [],
   );
 }
 

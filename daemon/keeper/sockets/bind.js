@@ -74,7 +74,7 @@ function systemError(errno) {
   const code = getSystemErrorName(errno);
   return new BindError(
     code,
-    code === 'EADDRINUSE' ? 'held by a program outside of nclust' : code,
+    code === 'EADDRINUSE' ? 'held by a program outside of this nclust' : code,
     code === 'EADDRINUSE',
   );
 }

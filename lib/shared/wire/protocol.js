@@ -99,8 +99,16 @@ export const METHODS = /** @type {const} */ ([
  * @property {string | null} app  The app of this manager that holds the address.
  * @property {boolean} [isUdp]  The socket is a UDP socket. The agent reports such a failure only
  *   if the app exits because it does not handle the error.
- * @property {{ pid: number, command: string, isOwn?: boolean, isPm2?: boolean } | null} [holder]
- *   isOwn: another instance of the app holds the address. isPm2: PM2 does, or an app of PM2.
+ * @property {Holder | null} [holder]
+ */
+
+/**
+ * @typedef {object} Holder  A program that holds an address.
+ * @property {number} pid  0: of another user, and therefore unknown.
+ * @property {string} command
+ * @property {boolean} [isOwn]  Another instance of the app.
+ * @property {boolean} [isPm2]  PM2, or an app of PM2.
+ * @property {{ home: string, user: string } | null} [nclust]  Another nclust, or an app of it.
  */
 
 /**

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { userInfo } from 'node:os';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createHolderFinder } from '../../../../daemon/control/host/socket-holder.js';
 
@@ -15,7 +16,7 @@ test.runIf(process.platform === 'linux')(
     vi.spyOn(performance, 'now').mockImplementation(() => (nowMono += 1_000));
     onTestFinished(() => void vi.restoreAllMocks());
 
-    const find = createHolderFinder({ nowMs: () => 0 });
+    const find = createHolderFinder({ nowMs: () => 0 }, '/home/me');
     expect(find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port, isUdp: false })?.pid).toBe(process.pid);
   },
 );
@@ -24,7 +25,7 @@ test.runIf(process.platform === 'linux')('the holders of two ports are found at 
   const servers = [createServer(), createServer()];
   onTestFinished(() => servers.forEach((server) => void server.close()));
   await Promise.all(servers.map((server) => once(server.listen(0, '127.0.0.1'), 'listening')));
-  const find = createHolderFinder({ nowMs: () => 0 });
+  const find = createHolderFinder({ nowMs: () => 0 }, '/home/me');
   for (const server of servers) {
     const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
     const found = find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port, isUdp: false });
@@ -37,12 +38,49 @@ test.runIf(process.platform === 'linux')('an app of PM2 is recognised by its par
   onTestFinished(() => {
     process.title = title;
   });
-  const code = "require('net').createServer().listen(0, '127.0.0.1', function () { console.log(this.address().port) })";
-  const app = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const { pid, port } = await listenElsewhere('', process.env);
+  process.title = 'PM2 v7.0.4: God Daemon (/root/.pm2)';
+  const find = createHolderFinder({ nowMs: () => 0 }, '/home/me');
+  const found = find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port, isUdp: false });
+  expect(found).toMatchObject({ pid, isPm2: true });
+});
+
+/** @returns {Promise<{ pid: number | undefined, port: number }>} */
+async function listenElsewhere(code, env) {
+  const listen =
+    "require('net').createServer().listen(0, '127.0.0.1', function () { console.log(this.address().port) })";
+  const app = spawn(process.execPath, ['-e', `${code};${listen}`], { stdio: ['ignore', 'pipe', 'inherit'], env });
   onTestFinished(() => void app.kill());
   const [line] = await once(app.stdout, 'data');
-  process.title = 'PM2 v7.0.4: God Daemon (/root/.pm2)';
-  const find = createHolderFinder({ nowMs: () => 0 });
-  const found = find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port: Number(line), isUdp: false });
-  expect(found).toMatchObject({ pid: app.pid, isPm2: true });
+  return { pid: app.pid, port: Number(line) };
+}
+
+test.runIf(process.platform === 'linux').each([
+  ['a keeper', "process.title = 'nclust keeper (/home/ann/apps)'", {}, '/home/ann/apps'],
+  ['a keeper with a long home', "process.title = 'nclust keeper (/home/an'", { NCLUST_HOME: '/home/ann' }, '/home/ann'],
+  ['an app', '', { NCLUST_HOME: '/home/ann', NCLUST_INSTANCE: 'x' }, '/home/ann'],
+  ['a process of this home', '', { NCLUST_HOME: '/home/me', NCLUST_INSTANCE: 'x' }, null],
+  ['a program of a user of nclust', '', { NCLUST_HOME: '/home/ann' }, null],
+])('another nclust is recognised by %s', async (_, code, env, home) => {
+  const { pid, port } = await listenElsewhere(code, env);
+  const find = createHolderFinder({ nowMs: () => 0 }, '/home/me');
+  const found = find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port, isUdp: false });
+  const user = userInfo().username;
+  expect(found).toMatchObject({ pid, nclust: home && { home, user } });
+  expect(found?.command).not.toContain('(');
 });
+
+test.runIf(process.platform === 'linux')(
+  'a program whose descriptors are not readable is named by its user',
+  async () => {
+    const { port } = await listenElsewhere('', {});
+    // Ends the search at once.
+  vi.spyOn(process, 'cpuUsage').mockReturnValueOnce({ user: 0, system: 0 }).mockReturnValue({ user: 1e9, system: 0 });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const find = createHolderFinder({ nowMs: () => 0 }, '/home/me');
+    expect(find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port, isUdp: false })).toEqual({
+      pid: 0,
+      command: `a program of user ${userInfo().username}`,
+    });
+  },
+);

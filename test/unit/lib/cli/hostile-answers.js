@@ -36,7 +36,7 @@ const SLOT = {
       family: 4,
       code: evil('EADDRINUSE'),
       app: null,
-      holder: { pid: 7, command: evil('nginx') },
+      holder: { pid: 7, command: evil('nginx'), nclust: { home: evil('/home'), user: evil('ann') } },
     },
     // The command `profile` gives its file to the owner of the process with this pid, so the user
     // who runs the tests must own this process.

@@ -7,6 +7,8 @@ import {
 } from '../../../../lib/shared/death-text.js';
 
 const TAKEN = { address: null, port: 80, family: 6, code: 'EADDRINUSE', app: 'web', holder: null };
+const OF_BOB = { pid: 0, command: 'a program of user bob' };
+const KEEPER = { pid: 7, command: 'nclust keeper', nclust: { home: '/home/ann/my apps', user: 'ann' } };
 
 test.each([
   [{ code: 1, signal: null, cause: 'crash', uptimeMs: 412 }, 'exited with code 1 after 0.4s'],
@@ -37,6 +39,11 @@ test.each([
   [{}, 'could not listen on port 80, which the app "web" holds'],
   [{ app: null }, 'could not listen on port 80, which another program holds'],
   [{ app: null, holder: { pid: 7, command: 'nginx' } }, 'could not listen on port 80, which nginx (pid 7) holds'],
+  [{ app: null, holder: OF_BOB }, 'could not listen on port 80, which a program of user bob holds'],
+  [
+    { app: null, holder: KEEPER },
+    'could not listen on port 80, which the nclust in "/home/ann/my apps" (user ann, pid 7) holds',
+  ],
   [{ address: '127.0.0.1', family: 4 }, 'could not listen on 127.0.0.1:80, which the app "web" holds'],
   [{ address: '::1' }, 'could not listen on [::1]:80, which the app "web" holds'],
   [{ address: '/run/x.sock', port: 0, family: 0 }, 'could not listen on "/run/x.sock", which the app "web" holds'],
@@ -48,6 +55,12 @@ test.each([
 
 test.each([
   [{ app: null }, 'Give it another port, or end the program that holds this one'],
+  [{ app: null, holder: OF_BOB }, 'Give it another port, or ask that user to release this one'],
+  [
+    { app: null, holder: KEEPER },
+    'Give it another port, or stop the app that holds it. ' +
+      "As user ann, find the app with: NCLUST_HOME='/home/ann/my apps' nclust list",
+  ],
   [
     { app: null, holder: { pid: 7, command: 'node', isPm2: true } },
     'An app of PM2 holds it. Find it with: pm2 list; then: pm2 stop <app>',
