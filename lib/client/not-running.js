@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
+import { findSurvivors } from './survivors.js';
 
 /** @import { Context } from '../cli/session/context.js' */
+/** @import { Survivor } from './survivors.js' */
 
 /**
  * @param {string} home
@@ -41,10 +43,29 @@ export function noManagerError({ home }, targets) {
 
 /** @param {string} home */
 function nextStep(home) {
+  const left = findSurvivors(home);
+  if (left.length > 0)
+    return (
+      `Processes of its apps still run without it: ${listSurvivors(left)}. ` +
+      `Start a manager for them with: nclust resurrect`
+    );
   const kept = countSavedApps(home);
   if (kept === 0) return 'Start an app with: nclust start app.js';
   return (
     `${kept === 1 ? 'One app is' : `${kept} apps are`} kept there; bring ${kept === 1 ? 'it' : 'them'} ` +
     `back with: nclust resurrect`
   );
+}
+
+const PIDS_SHOWN = 8;
+
+/** @param {Survivor[]} left */
+function listSurvivors(left) {
+  return [...new Set(left.map(({ name }) => name))]
+    .map((wanted) => {
+      const pids = left.filter(({ name }) => name === wanted).map(({ pid }) => pid);
+      const more = pids.length > PIDS_SHOWN ? `, and ${pids.length - PIDS_SHOWN} more` : '';
+      return `"${wanted}" (pid ${pids.slice(0, PIDS_SHOWN).join(', ')}${more})`;
+    })
+    .join(', ');
 }

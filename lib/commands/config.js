@@ -26,25 +26,38 @@ export async function init(context, [kind]) {
       { hint: `Look at it with: nclust validate ${there}` },
     );
   const file = join(cwd, `ecosystem.config.${isModule(cwd) ? 'cjs' : 'js'}`);
-  const text = (kind === 'simple' ? SIMPLE : FULL).replace(DEFAULT_SCRIPT, () => findScript(cwd));
+  const script = findScript(cwd);
+  const text = (kind === 'simple' ? SIMPLE : FULL).replace(PLACEHOLDER, () => script ?? PLACEHOLDER);
   explainUnwritable(file, () => writeFileSync(file, text, { flag: 'wx' }));
-  context.talk('Edit it, then: nclust start');
+  context.talk(
+    script === null
+      ? `"${PLACEHOLDER}" does not exist. Name your script in the file, then: nclust start`
+      : 'Edit it, then: nclust start',
+  );
   return { file };
 }
 
-const DEFAULT_SCRIPT = './index.js';
+const PLACEHOLDER = './index.js';
+
+const USUAL_SCRIPTS = ['index', 'server', 'app', 'main'].flatMap((name) =>
+  ['', 'src/', 'dist/'].flatMap((folder) => ['js', 'mjs', 'cjs', 'ts'].map((ending) => `${folder}${name}.${ending}`)),
+);
 
 /**
  * @param {string} folder
- * @returns {string}  The script "start" or `main` of package.json, if that file exists.
+ * @returns {string | null}  The script "start" or `main` of package.json, or a file with a usual
+ *   name. Null: none of them exists.
  */
 function findScript(folder) {
   const { main, scripts } = readPackage(join(folder, 'package.json'));
-  const [, started] = /^node (\S+)$/.exec(String(scripts?.start).trim()) ?? [];
-  const script = [started, main].find(
-    (one) => typeof one === 'string' && /^[^'\\\n]+$/.test(one) && isFile(resolve(folder, one)),
-  );
-  if (script === undefined) return DEFAULT_SCRIPT;
+  const start = typeof scripts?.start === 'string' ? scripts.start.trim() : '';
+  const [, started] = /^node (\S+)$/.exec(start) ?? [];
+  const isThere = (/** @type {unknown} */ one) =>
+    typeof one === 'string' && /^[^'\\\n]+$/.test(one) && isFile(resolve(folder, one));
+  const named = [started, main].find(isThere);
+  if (named === undefined && start !== '' && started === undefined) return 'npm start';
+  const script = named ?? USUAL_SCRIPTS.find(isThere);
+  if (script === undefined) return null;
   const path = relative(folder, resolve(folder, script));
   return path.startsWith('..') ? path : `./${path}`;
 }

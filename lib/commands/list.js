@@ -6,21 +6,24 @@ import { SORT_FIELDS } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @import { Context } from '../cli/session/context.js' */
+/** @import { Survivor } from '../client/survivors.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<{ slots: SlotStatus[] }>}  Empty if no manager runs.
+ * @returns {Promise<{ slots: SlotStatus[], left?: Survivor[] }>}  Empty if no manager runs. `left`:
+ *   processes of apps that still run without it.
  */
 export async function list(context, _words, options) {
   if (options.sort !== undefined) checkOrder(options.sort);
   const client = await context.runningManager();
   if (!client) {
     const { printNotRunning } = await import('../client/not-running.js');
+    const left = (await import('../client/survivors.js')).findSurvivors(context.home);
     printNotRunning(context);
-    return { slots: [] };
+    return { slots: [], ...(left.length > 0 ? { left } : {}) };
   }
   // Requests a brief status for the table, because the whole status of many apps is megabytes.
   const { slots, notices } = await client.request('list', { brief: !options.json && !options.miniList });

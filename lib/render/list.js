@@ -16,10 +16,12 @@ import { toOneLine } from './text.js';
  */
 
 /**
- * @param {{ slots: SlotStatus[], nowMs?: number }} data
+ * @param {{ slots: SlotStatus[], left?: object[], nowMs?: number }} data  `left`: the message that no
+ *   manager runs names these processes, so an empty table would be wrong.
  * @param {View} view
  */
-export function renderList({ slots, nowMs }, view) {
+export function renderList({ slots, left, nowMs }, view) {
+  if (left) return '';
   const text = renderOnce(slots, nowMs === undefined ? view : { ...view, nowMs });
   return view.options.watch && view.isTerminal
     ? `${HOME}${text.replaceAll('\n', `${CLEAR_TO_END_OF_LINE}\n`)}${CLEAR_BELOW}`

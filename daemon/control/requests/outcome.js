@@ -170,12 +170,30 @@ function failure(registry, id, reason) {
 }
 
 /**
+ * Users of a failed `start` expect that the app is not in the list.
+ * @param {Registry} registry
+ * @param {NotUp} notUp
+ * @returns {string}  The next step after a failed start.
+ */
+export function adviseOnListed(registry, { id }) {
+  const found = findSlot(registry, id);
+  if (!found) return '';
+  const isRetried = found.slot.want === 'up' && servingSeat(registry, found.slot)?.life.state !== 'failed';
+  const { name } = found.app.spec;
+  return (
+    `. "${name}" stays in the list${isRetried ? ', and nclust tries again' : ''}; ` +
+    `remove it with: nclust delete ${shellQuote(name)}`
+  );
+}
+
+/**
  * @param {NotUp[]} notUp
  * @param {object} o
  * @param {number} o.wanted  The number of slots in the request.
  * @param {string} o.method
+ * @param {string} [o.advice]  Follows the hint.
  */
-export function notUpError(notUp, { wanted, method }) {
+export function notUpError(notUp, { wanted, method, advice = '' }) {
   const [first] = notUp;
   const name = first.name || `id ${first.id}`;
   const others = notUp.length > 1 ? ` (and ${notUp.length - 1} more of ${wanted})` : '';
@@ -187,7 +205,7 @@ export function notUpError(notUp, { wanted, method }) {
         first.reason === DELETED
           ? 'nclust list'
           : `${first.listenFailure ? `${adviseOnPort(first.listenFailure, first.name)}. ` : ''}nclust logs ` +
-            `${shellQuote(first.name || String(first.id))}; nclust describe ${first.id}`,
+            `${shellQuote(first.name || String(first.id))}; nclust describe ${first.id}${advice}`,
       data: { slots: notUp },
     },
   );

@@ -1,6 +1,6 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { reloadError } from '../rollout/reload-error.js';
-import { notUpError, describeOutcome } from './outcome.js';
+import { adviseOnListed, describeOutcome, notUpError } from './outcome.js';
 
 /** @import { Registry } from '../state/registry.js' */
 /** @import { Receipt } from './outcome.js' */
@@ -41,7 +41,11 @@ export function createWaiters(registry) {
       reject(
         outcome.failed
           ? reloadError(registry, outcome.failed, receipt.up)
-          : notUpError(outcome.notUp, { wanted: receipt.up.length, method: receipt.method }),
+          : notUpError(outcome.notUp, {
+              wanted: receipt.up.length,
+              method: receipt.method,
+              advice: receipt.method === 'start' ? adviseOnListed(registry, outcome.notUp[0]) : '',
+            }),
       );
     else resolve();
   }

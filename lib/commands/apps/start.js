@@ -16,6 +16,7 @@ import {
 } from '../../config/options/options.js';
 import { buildSpec, defaultName, locate, snapshot } from '../../config/spec/build.js';
 import { INTERPRETERS } from '../../config/spec/interpreter.js';
+import { warnAboutCluster } from '../../config/spec/launcher.js';
 import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
@@ -65,6 +66,7 @@ export async function start(context, targets, options, args) {
     );
   }
   const built = fresh.map((target) => buildSpec(target, args, read, context));
+  for (const warning of built.flatMap((spec) => warnAboutCluster(spec, read))) context.talk(warning);
   const specs = built.length > 0 ? await (await import('../../config/spec/git.js')).addVersioning(built) : [];
 
   const { wait, force = false } = options;
@@ -229,7 +231,8 @@ function isListed(target, known) {
 }
 
 /**
- * Names the apps that do not listen yet, because the list also shows such apps as online.
+ * Names the apps that could not listen, because the list also shows such apps as online. In cluster
+ * mode, also names apps that do not listen yet: elsewhere they may be workers without a port.
  * @param {Context} context
  * @param {SlotStatus[]} slots
  */
@@ -238,8 +241,10 @@ function sayWhatIsSilent(context, slots) {
     ({ status, nodeVersion, addresses }) => status === 'online' && nodeVersion !== null && addresses.length === 0,
   );
   for (const name of new Set(silent.map((slot) => slot.name))) {
-    const failure = silent.find((slot) => slot.name === name && slot.listenFailure)?.listenFailure;
-    context.talk(`"${name}" ${failure ? describeListenFailure(failure) : 'does not listen on a port or socket yet'}.`);
+    const its = silent.filter((slot) => slot.name === name);
+    const failure = its.find((slot) => slot.listenFailure)?.listenFailure;
+    if (failure) context.talk(`"${name}" ${describeListenFailure(failure)}.`);
+    else if (its[0].mode === 'cluster') context.talk(`"${name}" does not listen on a port or socket yet.`);
   }
 }
 

@@ -4,6 +4,7 @@ import { warnAboutChannel } from '../../shared/spec/channel.js';
 import { createFault, toFault, joinKeyPath } from '../faults.js';
 import { placeScript } from '../place-script.js';
 import { buildSpec } from './build.js';
+import { warnAboutCluster } from './launcher.js';
 
 /** @import { ErrorCode } from '../../shared/errors.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
@@ -53,14 +54,12 @@ export function buildSpecFromEntry(
       { ...options, cwd: place.cwd, envName: envName ?? undefined },
       { cwd: place.cwd, env, node, keyPath, unused },
     );
-    const why = options.executeCommand ? 'execute_command is true' : 'only Node.js programs can share a port that way';
-    const isAlone = options.execMode === 'cluster' && spec.mode === 'fork';
     return {
       spec,
       faults: own,
       warnings: [
         ...warnings,
-        ...(isAlone ? [`"${spec.name}" runs in fork mode, although its exec_mode is cluster: ${why}.`] : []),
+        ...warnAboutCluster(spec, options),
         ...(warnings.length > 0 ? [] : forOtherProgram(spec, said)),
         ...warnAboutChannel(spec),
       ],

@@ -68,6 +68,7 @@ describe('start', () => {
     expect(request.error).toMatchObject({
       code: 'ERR_NCLUST_NOT_UP',
       exitStatus: 1,
+      hint: expect.stringMatching(/"api" stays in the list, and nclust tries again; remove it with: nclust delete api$/),
       data: { slots: [{ id: 0, name: 'api', slot: 0, reason: 'exited with code 3 after 0.4s', lastLines: ['boom'] }] },
     });
     expect(await statusOf()).toEqual(['waiting restart']);
@@ -81,6 +82,13 @@ describe('start', () => {
         lastDeath: { cause: 'crash', code: 3, wasReady: false, uptimeMs: 400 },
       },
     ]);
+  });
+
+  test('that fails and is not retried says only how to remove the app', async () => {
+    rig.keeper.behave = () => ({ exitsAfterMs: 400, code: 3 });
+    const request = watch(rig.start({ autorestart: false }));
+    await rig.turn(400);
+    expect(request.error.hint).toMatch(/"api" stays in the list; remove it with: nclust delete api$/);
   });
 
   test('reports all known failures when it fails', async () => {
@@ -324,7 +332,7 @@ describe('stop, delete, restart, scale', () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 10, code: 1 });
     const request = watch(rig.call('restart', { targets: ['api'] }));
     await rig.turn(30_000);
-    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_NOT_UP' });
+    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_NOT_UP', hint: 'nclust logs api; nclust describe 0' });
     expect((await rig.list()).filter(({ status, generation }) => status === 'online' && generation === 1)).toHaveLength(
       2,
     );

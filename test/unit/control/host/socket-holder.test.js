@@ -75,9 +75,9 @@ test.runIf(process.platform === 'linux')(
   async () => {
     const { port } = await listenElsewhere('', {});
     // Ends the search at once.
-  vi.spyOn(process, 'cpuUsage').mockReturnValueOnce({ user: 0, system: 0 }).mockReturnValue({ user: 1e9, system: 0 });
-  onTestFinished(() => void vi.restoreAllMocks());
-  const find = createHolderFinder({ nowMs: () => 0 }, '/home/me');
+    vi.spyOn(process, 'cpuUsage').mockReturnValueOnce({ user: 0, system: 0 }).mockReturnValue({ user: 1e9, system: 0 });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const find = createHolderFinder({ nowMs: () => 0 }, '/home/me');
     expect(find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port, isUdp: false })).toEqual({
       pid: 0,
       command: `a program of user ${userInfo().username}`,

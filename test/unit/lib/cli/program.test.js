@@ -272,8 +272,9 @@ test.each([
   [{ main: './app.js', scripts: { start: 'node worker.js' } }, './worker.js'],
   [{ main: '../app.js' }, '../app.js'],
   [{ main: 'dist/missing.js', scripts: { start: 'node ./worker.js' } }, './worker.js'],
-  [{ main: 'missing.js', scripts: { start: 'next start' } }, './index.js'],
-  [{ main: ['app.js'] }, './index.js'],
+  [{ main: 'missing.js', scripts: { start: 'next start' } }, 'npm start'],
+  [{ main: 'missing.js', scripts: { start: 'node missing.js' } }, './app.js'],
+  [{ main: ['app.js'] }, './app.js'],
 ])('init in a package with %j writes the script %s', async (content, script) => {
   const folder = mkdtempSync(join(cwd, 'package-'));
   for (const name of ['app.js', 'worker.js']) writeFileSync(join(folder, name), '1');
@@ -282,8 +283,17 @@ test.each([
   for (const words of [[], ['simple']]) {
     expect(await nclust(['init', ...words], { folder })).toMatchObject({ exitStatus: 0 });
     expect(readFileSync(file, 'utf8')).toContain(`script: '${script}'`);
+    expect(await nclust(['validate'], { folder })).toMatchObject({ exitStatus: 0 });
     rmSync(file);
   }
+});
+
+test('init without any script reports the placeholder', async () => {
+  const folder = mkdtempSync(join(cwd, 'empty-'));
+  expect(await nclust(['init'], { folder })).toMatchObject({
+    exitStatus: 0,
+    stderr: '"./index.js" does not exist. Name your script in the file, then: nclust start\n',
+  });
 });
 
 describe('start', () => {
@@ -296,7 +306,7 @@ describe('start', () => {
     expect(result).toMatchObject({
       exitStatus: 0,
       stdout: expect.stringContaining('worker'),
-      stderr: 'Started "api" (2 instances).\n"api" does not listen on a port or socket yet.\n',
+      stderr: 'Started "api" (2 instances).\n',
     });
     expect(server.callsTo('start').map(({ params }) => params)).toEqual([
       {
