@@ -191,6 +191,8 @@ export interface LogEntry {
   stream: 'out' | 'err';
   line: string;
   atMs: number | null;
+  /** The line is longer than 16 MiB and continues in the next entry. */
+  part?: true;
 }
 
 /** A change of a process. */

@@ -23,6 +23,9 @@ const PATIENCE_MS = 1_000;
 /** If this many controls in a row die before a line comes, the request probably kills them. */
 const MAX_FRUITLESS = 5;
 
+/** The manager sends a line above 64 KiB in parts. The parts are joined up to this length. */
+const LINE_MAX_CHARS = 16 * 1024 * 1024;
+
 /** The name of every log subscription. One name is enough, because a connection has one reader. */
 const SUBSCRIPTION = 'logs';
 
@@ -39,6 +42,7 @@ const SUBSCRIPTION = 'logs';
  * @param {(names: string[]) => void} [o.onGap]  Called if lines between two yielded lines are gone.
  *   Default: a notice.
  * @param {number} [o.patienceMs]
+ * @param {number} [o.lineMaxChars]  0: yields the parts of a long line as separate entries.
  * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends after the existing lines.
  *   With `follow`, ends when the manager ends.
  */
@@ -52,8 +56,10 @@ export async function* streamLogs(
     onMissed = (missed, of) => talk(reportMissed(missed, of)),
     onGap = (names) => talk(describeGap(names)),
     patienceMs = PATIENCE_MS,
+    lineMaxChars = LINE_MAX_CHARS,
   },
 ) {
+  const long = createJoiner(lineMaxChars);
   /** @type {Record<string, unknown> | null} */
   let cursor = null;
   let isCaughtUp = false;
@@ -70,10 +76,13 @@ export async function* streamLogs(
       const said = /** @type {LogNews} */ (method === undefined ? result : params);
       if (method !== undefined && (method !== 'log' || said.subscription !== SUBSCRIPTION)) continue;
       fruitless = 0;
+      const begun = said.missed || said.gap ? long.finish() : [];
+      if (begun.length > 0) yield { entries: begun };
       if (said.missed) onMissed(said.missed, said.missedOf ?? {});
       if (said.gap && !isGapReported) onGap(said.gapOf ?? []);
       isGapReported ||= said.gap === true;
-      const { entries = [] } = said;
+      const isLast = method === undefined && !request.follow;
+      const entries = [...long.join(said.entries ?? []), ...(isLast ? long.finish() : [])];
       lines += entries.length;
       if (entries.length > 0) yield { entries };
       // Merges the cursors, because a notification contains only the part that has changed.
@@ -83,13 +92,45 @@ export async function* streamLogs(
       isCaughtUp = true;
       if (!request.follow) return;
     }
-    if (signal.aborted || !(await reconnect(client, { talk, signal, isCaughtUp, patienceMs }))) return;
+    if (signal.aborted) return;
+    if (await reconnect(client, { talk, signal, isCaughtUp, patienceMs })) continue;
+    const begun = long.finish();
+    if (begun.length > 0) yield { entries: begun };
+    return;
   }
   throw new NclustError(
     'ERR_NCLUST_CONNECTION_LOST',
     `The manager closed the connection ${MAX_FRUITLESS} times before it sent a line.`,
     { hint: 'Its log is nclust.log in the home.' },
   );
+}
+
+/** @param {number} maxChars */
+function createJoiner(maxChars) {
+  /** Lines whose last part is missing, by id and stream. @type {Map<string, LogEntry>} */
+  const begun = new Map();
+
+  /** @param {LogEntry} entry */
+  function joined(entry) {
+    const key = `${entry.id} ${entry.stream}`;
+    const { part, ...whole } = { ...(begun.get(key) ?? entry), part: entry.part };
+    if (begun.delete(key)) whole.line += entry.line;
+    if (!part) return [whole];
+    if (whole.line.length >= maxChars) return [{ ...whole, part }];
+    begun.set(key, whole);
+    return [];
+  }
+
+  return {
+    /** @param {LogEntry[]} entries */
+    join: (entries) => (begun.size > 0 || entries.some(({ part }) => part) ? entries.flatMap(joined) : entries),
+    /** Returns the lines that have no last part. */
+    finish() {
+      const lines = [...begun.values()];
+      begun.clear();
+      return lines;
+    },
+  };
 }
 
 /**

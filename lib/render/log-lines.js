@@ -108,13 +108,14 @@ export function pickColour(name) {
 const FORMAT_TIMESTAMP = 'YYYY-MM-DD-HH:mm:ssZZ';
 
 /** @param {LogEntry} entry */
-export function jsonRecord({ id, name, stream, line, atMs }) {
+export function jsonRecord({ id, name, stream, line, atMs, part }) {
   return jsonLine({
     message: line,
     timestamp: atMs === null ? null : new Date(atMs).toISOString(),
     type: stream,
     process_id: id,
     app_name: name,
+    ...(part ? { part } : {}),
   });
 }
 

@@ -110,7 +110,7 @@ const LINE_END = Buffer.from('\n');
 const NOTHING = Buffer.alloc(0);
 
 /** A longer line is written in parts. */
-const LINE_MAX_BYTES = 64 * 1024;
+const LINE_MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * Holds back an unfinished line, so that lines of several processes do not mix.
@@ -122,30 +122,45 @@ const LINE_MAX_BYTES = 64 * 1024;
 
 /** @returns {WholeLines} */
 export function createWholeLines() {
-  let held = NOTHING;
+  /** @type {Buffer[]} */
+  let held = [];
+  let heldBytes = 0;
+
+  /** @param {Buffer} bytes */
+  function hold(bytes) {
+    if (bytes.length > 0) held.push(Buffer.from(bytes));
+    heldBytes += bytes.length;
+  }
+
+  /** @param {Buffer} end */
+  function finish(end) {
+    const bytes = Buffer.concat([...held, end]);
+    held = [];
+    heldBytes = 0;
+    return bytes;
+  }
+
   return {
     push(bytes) {
-      const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
-      const whole = all.lastIndexOf(NEWLINE) + 1;
-      const end = all.length - whole > LINE_MAX_BYTES ? endOfCharacters(all, whole) : whole;
-      held = end === all.length ? NOTHING : Buffer.from(all.subarray(end));
-      return all.subarray(0, end);
+      const end = bytes.lastIndexOf(NEWLINE) + 1;
+      const whole = end === 0 ? NOTHING : finish(bytes.subarray(0, end));
+      hold(bytes.subarray(end));
+      if (heldBytes <= LINE_MAX_BYTES) return whole;
+      const long = finish(NOTHING);
+      const characters = endOfCharacters(long);
+      hold(long.subarray(characters));
+      return Buffer.concat([whole, long.subarray(0, characters)]);
     },
-    end() {
-      const last = held.length === 0 ? NOTHING : Buffer.concat([held, LINE_END]);
-      held = NOTHING;
-      return last;
-    },
+    end: () => (heldBytes === 0 ? NOTHING : finish(LINE_END)),
   };
 }
 
 /**
  * @param {Buffer} bytes
- * @param {number} from
  * @returns {number}  End of the last whole UTF-8 character. Bytes that are not UTF-8: the length.
  */
-function endOfCharacters(bytes, from) {
-  for (let at = bytes.length - 1; at >= Math.max(from, bytes.length - 4); at--) {
+function endOfCharacters(bytes) {
+  for (let at = bytes.length - 1; at >= Math.max(0, bytes.length - 4); at--) {
     if ((bytes[at] & 0xc0) === 0x80) continue;
     const size = bytes[at] >= 0xf0 ? 4 : bytes[at] >= 0xe0 ? 3 : bytes[at] >= 0xc0 ? 2 : 1;
     return at + size > bytes.length ? at : bytes.length;
@@ -172,11 +187,10 @@ export function chooseShape({ json, format, formatted }) {
  */
 function byLine(textOf) {
   return ({ id, name, stream, atMs }, lines) => {
-    const texts = lines.toString('utf8').replace(/\n$/, '').split('\n');
-    return Buffer.from(
-      texts
-        .map((line) => `${textOf({ id, name, stream, atMs, line: line.endsWith('\r') ? line.slice(0, -1) : line })}\n`)
-        .join(''),
-    );
+    const texts = lines.toString('utf8').split('\n');
+    const rest = texts.pop() ?? '';
+    const entries = texts.map((line) => ({ line: line.endsWith('\r') ? line.slice(0, -1) : line }));
+    const all = rest === '' ? entries : [...entries, { line: rest, part: /** @type {const} */ (true) }];
+    return Buffer.from(all.map((entry) => `${textOf({ id, name, stream, atMs, ...entry })}\n`).join(''));
   };
 }

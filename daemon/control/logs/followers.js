@@ -63,7 +63,10 @@ export function createFollowers(nowMs) {
    */
   function send({ slot, stream, lineFrom, writtenTo }, lines, parts, atMs) {
     if (lines.length === 0) return;
-    const entries = lines.map((line) => ({ id: slot.id, name: slot.name, stream, line, atMs }));
+    const entries = lines.map((line, at) => ({
+      ...{ id: slot.id, name: slot.name, stream, line, atMs },
+      ...goesOn(parts[at]),
+    }));
     for (const follower of followers)
       if (follower.wants(slot, stream)) follower.take(entries, lineFrom ?? writtenTo ?? null, parts);
   }
@@ -114,6 +117,14 @@ export function createFollowers(nowMs) {
       reset(source);
     },
   };
+}
+
+/**
+ * @param {Part | null} part
+ * @returns {Pick<LogEntry, 'part'>}
+ */
+export function goesOn(part) {
+  return part && !part.isLast ? { part: true } : {};
 }
 
 /**

@@ -69,7 +69,9 @@ export function createHandOver() {
       const bytes = missingBytes(line, source.lineFrom);
       const end = bytes > 0 ? endOfCharacters(line.bytes.subarray(0, bytes)) : 0;
       if (end > 0)
-        follower.take([{ ...line.entry, line: line.bytes.toString('utf8', 0, end) }], source.lineFrom, [line.part]);
+        follower.take([{ ...line.entry, line: line.bytes.toString('utf8', 0, end), part: true }], source.lineFrom, [
+          line.part,
+        ]);
     },
 
     /**

@@ -3,7 +3,7 @@
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** A longer line is shown in parts. */
+/** A longer line is cut into parts. */
 export const LINE_MAX_BYTES = 64 * 1024;
 
 /**
@@ -37,7 +37,7 @@ export function createLineSplitter() {
   let longLine = null;
 
   /** @returns {Part | null} */
-  const heldPart = () => longLine && { line: longLine, isFirst: false };
+  const heldPart = () => longLine && { line: longLine, isFirst: false, isLast: true };
 
   /** @param {Buffer} bytes */
   function hold(bytes) {
@@ -69,7 +69,7 @@ export function createLineSplitter() {
         hold(bytes.subarray(end));
         const isFirst = longLine === null;
         longLine ??= {};
-        take(bytes.subarray(0, end), until - heldBytes, { line: longLine, isFirst });
+        take(bytes.subarray(0, end), until - heldBytes, { line: longLine, isFirst, isLast: false });
         from = until;
       }
       if (at === -1) return hold(chunk.subarray(from));

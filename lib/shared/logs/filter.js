@@ -6,7 +6,10 @@ import { createMatcher } from './safe-pattern.js';
 
 export { LEVELS, detectLevel };
 
-/** @typedef {{ line: object, isFirst: boolean }} Part  Parts of one line have the same `line`. */
+/**
+ * @typedef {{ line: object, isFirst: boolean, isLast: boolean }} Part  Parts of one line have the same
+ *   `line`.
+ */
 
 /**
  * @typedef {object} FilterOptions

@@ -211,6 +211,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {LogStream} stream
  * @property {string} line
  * @property {number | null} atMs
+ * @property {true} [part]  The line continues in the next entry of this id and stream.
  */
 
 /**

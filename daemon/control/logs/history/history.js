@@ -1,6 +1,7 @@
 // Knows: how `nclust logs` gets existing lines: where to begin, and how to merge lines by time.
 // Must not: change a file, or hold up the event loop for long. Start at: sendHistory(), then
 // start-positions.js and path-reader.js.
+import { goesOn } from '../followers.js';
 import { MADE_AT } from './contents.js';
 import { yieldToEventLoop, mergeLines, mergeLinesNow } from './merge.js';
 import { createReaderTable } from './start-positions.js';
@@ -155,7 +156,7 @@ function createPages({ query, readers, cursor }) {
         return false;
       }
       const { id, name, stream } = reader.file;
-      entries.push({ id, name, stream, line: read.line, atMs: read.atMs });
+      entries.push({ id, name, stream, line: read.line, atMs: read.atMs, ...goesOn(read.part) });
       bytes += read.line.length + ENTRY_BYTES;
       return bytes >= PAGE_BYTES;
     },

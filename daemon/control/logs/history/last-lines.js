@@ -10,6 +10,9 @@ import { yieldToEventLoop } from './merge.js';
 /** Size of the blocks in which a file is read from its end. A line of LINE_MAX_BYTES fits. */
 const WINDOW_BYTES = 2 * LINE_MAX_BYTES;
 
+/** Of a line that is longer, only the end may be shown. */
+const WHOLE_MAX_BYTES = 16 * 1024 * 1024;
+
 const NEWLINE = 0x0a;
 
 /**
@@ -22,7 +25,7 @@ const NEWLINE = 0x0a;
  * @property {number} sinceMs
  * @property {number} untilMs
  * @property {((line: string, part: Part | null) => boolean) | null} isWanted
- *   Null: every line, and every part of a long line, is wanted.
+ *   Null: every line is wanted.
  */
 
 /**
@@ -74,20 +77,24 @@ async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endB
   const buffer = Buffer.allocUnsafe(WINDOW_BYTES);
   // Whether the line at the end of the window continues after the window.
   let goesOn = false;
+  let longEnd = 0;
   for (let end = Math.min(reader.stat().size, endBytes); end > 0 && !signal.aborted;) {
     const begin = Math.max(0, end - WINDOW_BYTES);
     const bytes = reader.readAt(buffer.subarray(0, end - begin), begin);
     const { from, isInside } = begin === 0 ? { from: 0, isInside: false } : startOfLine(bytes);
     const lines = linesOf(bytes, from, begin, writtenAt);
+    if (!goesOn) longEnd = end;
     for (let at = lines.length - 1; at >= 0; at--) {
       const { start, end: lineEnd, sortMs } = lines[at];
       const isLong = lineEnd - start > LINE_MAX_BYTES || (goesOn && at === lines.length - 1);
       const line = isLong && wanted.isWanted ? firstPart(reader, begin + start) : bytes.subarray(start, lineEnd);
       const verdict = judge(line, sortMs, isLong);
       if (verdict === null) return found;
-      // Skips this part of a long line, because the beginning of the line decides whether the line
-      // is wanted. The beginning is in the window that is read next.
-      if (isInside && at === 0 && wanted.isWanted) continue;
+      // Skips this part of a long line. Its beginning is in the window that is read next.
+      if (isInside && at === 0) {
+        if (wanted.isWanted || longEnd - begin < WHOLE_MAX_BYTES) continue;
+        longEnd = begin + from;
+      }
       if (verdict) found.push({ at: { startedAtMs: content.startedAtMs, offset: begin + start }, sortMs });
       if (found.length >= wanted.count) return found;
     }
@@ -124,7 +131,7 @@ async function fromStream(reader, content, { wanted, writtenAt, judge, signal, e
    */
   const judgeLine = (bytes, part) => {
     const { sortMs } = writtenAt(offset);
-    if (offset >= endBytes || (part?.isFirst === false && wanted.isWanted)) return;
+    if (offset >= endBytes || part?.isFirst === false) return;
     if (judge(bytes, sortMs, part?.isFirst)) found.push({ at: { startedAtMs: content.startedAtMs, offset }, sortMs });
   };
   for (let block = await reader.read(Infinity); block && !signal.aborted; block = await reader.read(Infinity)) {
@@ -183,7 +190,7 @@ function judgeOf({ sinceMs, untilMs, isWanted }) {
     if (sortMs > untilMs) return false;
     if (isWanted === null) return true;
     const text = bytes.toString('utf8', 0, bytes.at(-1) === 0x0d ? bytes.length - 1 : bytes.length);
-    return isWanted(text, isFirstPart ? { line: {}, isFirst: true } : null);
+    return isWanted(text, isFirstPart ? { line: {}, isFirst: true, isLast: false } : null);
   };
 }
 

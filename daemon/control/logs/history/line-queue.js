@@ -93,7 +93,7 @@ export class LineQueue {
 
   /** Call this if the next bytes are the rest of a line whose beginning was not read. */
   startInsideLine() {
-    this.#splitter.precede(NOTHING, { line: {}, isFirst: false });
+    this.#splitter.precede(NOTHING, { line: {}, isFirst: false, isLast: true });
   }
 
   clear() {

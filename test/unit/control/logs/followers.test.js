@@ -55,6 +55,37 @@ test('lines carry the position of the first line that is still missing', () => {
   ]);
 });
 
+test('every part of a long line but the last says that the line goes on', () => {
+  const received = [];
+  followers.add({ wants: () => true, take: (entries) => void received.push(...entries) });
+  push(`${'x'.repeat(200_000)}\nshort\n${'y'.repeat(70_000)}`);
+  followers.end(source);
+  expect(received.map(({ line, part }) => [line.length, part])).toEqual([
+    [65_536, true],
+    [65_536, true],
+    [65_536, true],
+    [3_392, undefined],
+    [5, undefined],
+    [65_536, true],
+    [4_464, undefined],
+  ]);
+});
+
+test('the beginning of a line that another follower already waits for says that the line goes on', () => {
+  const received = [];
+  const add = (unfinished) =>
+    followers.add({ wants: () => true, take: (entries) => void received.push(...entries) }, unfinished);
+  follower().add();
+  offset = 'begin'.length; // An earlier control has written this.
+  push(' and');
+  add([unfinishedLine(0, 'begin and')]);
+  push(' end\n');
+  expect(received.map(({ line, part }) => [line, part])).toEqual([
+    ['begin', true],
+    [' and end', undefined],
+  ]);
+});
+
 test('lines that are in no file have no position', () => {
   const { received, add } = follower();
   add();

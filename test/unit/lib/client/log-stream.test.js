@@ -51,6 +51,33 @@ async function read(client, request = { follow: true }, o = {}) {
   return { lines, said };
 }
 
+const parts = (id, stream, ...lines) =>
+  lines.map((line, at) => ({ ...entry(line), id, stream, ...(at < lines.length - 1 ? { part: true } : {}) }));
+
+test('joins the parts of a long line, also between lines of others and after a broken connection', async () => {
+  const [a1, a2, a3] = parts(0, 'out', 'a1', 'a2', 'a3');
+  const [b1, b2] = parts(0, 'err', 'b1', 'b2');
+  const page = (entries) => ({ ...news([]), params: { subscription: 'logs', entries } });
+  const client = clientOf([
+    [page([a1, { ...entry('c'), id: 1 }, b1]), page([a2, b2])],
+    [page([a3]), answer(), page([a1])],
+  ]);
+  const { lines } = await read(client);
+  // The manager ended before the last part of the last line.
+  expect(lines).toEqual(['c', 'b1b2', 'a1a2a3', 'a1']);
+});
+
+test('does not join what is missing, and keeps a part of a line that is too long', async () => {
+  const [a1, a2] = parts(0, 'out', 'a1', 'a2');
+  const page = (entries, more) => ({ ...news([]), params: { subscription: 'logs', entries, ...more } });
+  const missed = clientOf([[page([a1]), page([a2], { missed: 3 }), answer()]]);
+  expect((await read(missed, { follow: false })).lines).toEqual(['a1', 'a2']);
+  const long = clientOf([[page([a1, a2]), answer()]]);
+  expect((await read(long, { follow: false }, { lineMaxChars: 2 })).lines).toEqual(['a1', 'a2']);
+  const last = clientOf([[page([a1]), answer()]]);
+  expect((await read(last, { follow: false })).lines).toEqual(['a1']);
+});
+
 test('continues after the newest cursor, merged from its parts', async () => {
   const client = clientOf([
     [news(['1'], { cursor: { a: 1 } }), answer({ cursor: { a: 1, b: 1 } }), news(['2'], { cursor: { a: 2 } })],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createWholeLines } from '../../../../lib/run/output.js';
+import { chooseShape, createWholeLines } from '../../../../lib/run/output.js';
 
 const text = (bytes) => bytes.toString('utf8');
 
@@ -28,12 +28,33 @@ test('a held line does not change with the buffer it came in', () => {
 
 test('a line that is too long is written in parts of whole characters', () => {
   const lines = createWholeLines();
-  const bytes = Buffer.from(`${'ü'.repeat(50_000)}\n`);
+  const bytes = Buffer.from(`${'ü'.repeat(10_000_000)}\n`);
   const parts = [];
-  for (let from = 0; from < bytes.length; from += 33_333) parts.push(lines.push(bytes.subarray(from, from + 33_333)));
+  for (let from = 0; from < bytes.length; from += 65_535) parts.push(lines.push(bytes.subarray(from, from + 65_535)));
   expect(Buffer.concat(parts).equals(bytes)).toBe(true);
   expect(parts.filter((part) => part.length > 0).length).toBeGreaterThan(1);
   for (const part of parts) expect(part.toString('utf8')).not.toContain('\ufffd');
+});
+
+test('a line of a megabyte stays whole, and a record of an unfinished line is marked', () => {
+  const lines = createWholeLines();
+  const long = Buffer.from(`${'x'.repeat(1_000_000)}\n`);
+  expect(
+    [lines.push(long.subarray(0, 500_000)), lines.push(long.subarray(500_000))].map(({ length }) => length),
+  ).toEqual([0, long.length]);
+  const head = { instanceId: 'i', id: 1, name: 'api', stream: 'out', atMs: 0 };
+  const records = text(chooseShape({ json: true })(head, Buffer.from('one\r\ntwo\nthr')));
+  expect(
+    records
+      .trimEnd()
+      .split('\n')
+      .map((record) => JSON.parse(record))
+      .map(({ message, part }) => [message, part]),
+  ).toEqual([
+    ['one', undefined],
+    ['two', undefined],
+    ['thr', true],
+  ]);
 });
 
 test('bytes that are not text are unchanged', () => {

@@ -61,8 +61,20 @@ describe('the last lines of a file', () => {
   });
 
   test('stop before the start of a huge line', async () => {
-    writeFileSync(file, Buffer.alloc(10 * 1024 * 1024, 0x78));
-    expect((await shown({ lines: 1 })).join('').length).toBeLessThan(200_000);
+    writeFileSync(file, Buffer.alloc(40 * 1024 * 1024, 0x78));
+    expect((await shown({ lines: 1 })).join('').length).toBeLessThan(17_000_000);
+  });
+
+  test.each([65_536, 65_537, 131_072, 200_000, 1_000_000])('count a line of %i bytes once', async (length) => {
+    const long = 'x'.repeat(length);
+    writeFileSync(file, textOf([long, 'a', long, 'b']));
+    const client = rig.reader(['a']);
+    await client.look({ lines: 3 }, { follow: false });
+    const [first, ...others] = client.entries
+      .map(({ line, part }) => (part ? line : `${line}\n`))
+      .join('')
+      .match(/.+\n/g);
+    expect([first, ...others]).toEqual(['a\n', `${long}\n`, 'b\n']);
   });
 
   test('end a line of many parts correctly, and break no character', async () => {
