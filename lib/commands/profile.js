@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { createOutput, KINDS } from '../profile/output-file.js';
 import { NclustError } from '../shared/errors.js';
+import { fileStem } from '../shared/paths.js';
 import { DURATION_FORMS, formatDuration, parseDuration } from '../shared/units.js';
 import { reachListed } from './apps/targets.js';
 
@@ -89,7 +90,7 @@ function defaultName({ name, id }, { ending }, now) {
   const two = (/** @type {number} */ number) => String(number).padStart(2, '0');
   const date = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
   const time = `${two(now.getHours())}-${two(now.getMinutes())}-${two(now.getSeconds())}`;
-  return `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}-${date}T${time}.${ending}`;
+  return `${fileStem(name)}-${id}-${date}T${time}.${ending}`;
 }
 
 /**

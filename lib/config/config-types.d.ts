@@ -231,12 +231,12 @@ export interface AppConfig {
   log_type?: 'raw' | 'json';
   /** The same as `log_type`. */
   logType?: 'raw' | 'json';
-  /** Write the date before each line: YYYY-MM-DDTHH:mm:ss. Default: false. */
-  time?: boolean;
   /** Write the date before each line, in this format of dayjs. Default: none. */
   log_date_format?: string;
   /** The same as `log_date_format`. */
   logDateFormat?: string;
+  /** Write the date before each line: YYYY-MM-DDTHH:mm:ss. Default: false. */
+  time?: boolean;
   /** Rotate a log file of this size. Default: the setting logs.max_size. A bare number is bytes. */
   log_max_size?: number | string | null;
   /** The same as `log_max_size`. */

@@ -51,13 +51,21 @@ export function homePaths(home) {
 }
 
 /**
+ * As in PM2, except that letters of other alphabets stay: else two such names would be one.
+ * @param {string} name  Of an app.
+ */
+export function fileStem(name) {
+  return name.replace(/[^\p{L}\p{N}.]/gu, '-');
+}
+
+/**
  * @param {string} logs
  * @param {string} name
  * @param {LogStream | null} stream  Null: the file has both streams.
  * @param {number | null} id  Null if all instances share the file.
  */
 export function logFile(logs, name, stream, id) {
-  const stem = name.replace(/[^\p{L}\p{N}._@-]/gu, '-');
+  const stem = fileStem(name);
   const word = stream === null ? [] : [stream === 'out' ? 'out' : 'error'];
   return join(logs, `${[stem, ...word, ...(id === null ? [] : [id])].join('-')}.log`);
 }

@@ -10,6 +10,7 @@ import {
   statAsUser,
   readUser,
 } from '../../../lib/shared/host/as-user.js';
+import { fileStem } from '../../../lib/shared/paths.js';
 import { listSeatsOfSlot } from '../state/registry.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
@@ -41,7 +42,7 @@ const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
  */
 export function pidFilePath(spec, id, pids) {
   const { name, cwd, pidFile } = spec;
-  if (pidFile === '') return join(pids, `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}.pid`);
+  if (pidFile === '') return join(pids, `${fileStem(name)}-${id}.pid`);
   const path = resolve(cwd, pidFile);
   const extension = extname(path);
   return followLinks(readUser(spec), `${path.slice(0, path.length - extension.length)}-${id}${extension}`);

@@ -106,17 +106,6 @@ export const LOG_OPTIONS = [
     default: 'raw',
     help: 'raw, or json for one record a line (default: raw)',
   },
-  // --time must be listed before --log-date-format: if the user gives both, the later row wins.
-  {
-    name: 'time',
-    flags: '--time',
-    key: 'time',
-    field: 'logDateFormat',
-    ...KINDS.flag,
-    read: (value, where) => (readFlag(value, where) ? TIME_FORMAT : null),
-    default: 'false',
-    help: `write the date before each line: ${TIME_FORMAT}`,
-  },
   {
     name: 'log_date_format',
     flags: '--log-date-format <format>',
@@ -128,6 +117,17 @@ export const LOG_OPTIONS = [
     default: 'none',
     help: 'write the date before each line, in this format of dayjs; "none" to disable',
     meaning: 'write the date before each line, in this format of dayjs',
+  },
+  // --time comes after --log-date-format: if the user gives both, the later row wins, as in PM2.
+  {
+    name: 'time',
+    flags: '--time',
+    key: 'time',
+    field: 'logDateFormat',
+    ...KINDS.flag,
+    read: (value, where) => (readFlag(value, where) ? TIME_FORMAT : null),
+    default: 'false',
+    help: `write the date before each line: ${TIME_FORMAT}`,
   },
   {
     name: 'log_max_size',

@@ -160,7 +160,9 @@ export function readPm2Variables(env) {
  */
 export function specFields(options) {
   const given = START_OPTIONS.filter(({ key, field }) => field && options[key] !== undefined);
-  return Object.fromEntries(given.map(({ key, field }) => [field, options[key]]));
+  const fields = given.map(({ key, field }) => [field, options[key]]);
+  // If two options set one field, null ("time: false") does not override a value.
+  return Object.fromEntries([...fields].sort(([, a], [, b]) => Number(b === null) - Number(a === null)));
 }
 
 /**

@@ -10,7 +10,7 @@ import { yieldToEventLoop } from './merge.js';
 /** Size of the blocks in which a file is read from its end. A line of LINE_MAX_BYTES fits. */
 const WINDOW_BYTES = 2 * LINE_MAX_BYTES;
 
-/** Of a line that is longer, only the end may be shown. */
+/** Only the end of a longer line may be shown. */
 const WHOLE_MAX_BYTES = 16 * 1024 * 1024;
 
 const NEWLINE = 0x0a;

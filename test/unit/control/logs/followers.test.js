@@ -55,7 +55,7 @@ test('lines carry the position of the first line that is still missing', () => {
   ]);
 });
 
-test('every part of a long line but the last says that the line goes on', () => {
+test('every part of a long line is marked, except the last', () => {
   const received = [];
   followers.add({ wants: () => true, take: (entries) => void received.push(...entries) });
   push(`${'x'.repeat(200_000)}\nshort\n${'y'.repeat(70_000)}`);
@@ -71,7 +71,7 @@ test('every part of a long line but the last says that the line goes on', () => 
   ]);
 });
 
-test('the beginning of a line that another follower already waits for says that the line goes on', () => {
+test('the beginning of a line is marked if another follower waits for the rest', () => {
   const received = [];
   const add = (unfinished) =>
     followers.add({ wants: () => true, take: (entries) => void received.push(...entries) }, unfinished);

@@ -19,7 +19,7 @@ test.each([
   ['api', 'out', null, '/l/api-out.log'],
   ['api', 'err', 3, '/l/api-error-3.log'],
   ['sleep 100', 'out', null, '/l/sleep-100-out.log'],
-  ['@org/api', 'out', 0, '/l/@org-api-out-0.log'],
+  ['@org/api_v1.2', 'out', 0, '/l/-org-api-v1.2-out-0.log'],
   ['../../etc/passwd', 'out', null, '/l/..-..-etc-passwd-out.log'],
   ['größe', 'err', null, '/l/größe-error.log'],
 ])('the log of %j (%s, %j) is %j', (name, stream, id, file) => {

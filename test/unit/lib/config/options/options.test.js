@@ -82,7 +82,9 @@ test.each([
     { outFile: '/dev/null', errorFile: 'NULL' },
   ],
   [{ time: true }, { logDateFormat: 'YYYY-MM-DDTHH:mm:ss' }],
-  [{ time: true, logDateFormat: 'HH:mm' }, { logDateFormat: 'HH:mm' }],
+  [{ time: true, logDateFormat: 'HH:mm' }, { logDateFormat: 'YYYY-MM-DDTHH:mm:ss' }],
+  [{ time: false, logDateFormat: 'HH:mm' }, { logDateFormat: 'HH:mm' }],
+  [{ time: false }, { logDateFormat: null }],
   [{ logDateFormat: 'none' }, { logDateFormat: null }],
   [
     { mergeLogs: true, disableLogs: true },
