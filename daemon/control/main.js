@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { availableCpus } from '../../lib/shared/host/cpus.js';
+import { followLinks } from '../../lib/shared/host/follow-links.js';
 import { findHomeFault } from '../../lib/shared/daemon/home-folders.js';
 import { NclustError } from '../../lib/shared/errors.js';
 import { systemLimits } from '../../lib/shared/host/system-limits.js';
@@ -52,6 +53,9 @@ import { createWeb } from './web/dashboard.js';
 /** @import { Port } from './keeper-link/link.js' */
 /** @import { Parts } from './keeper-link/tell.js' */
 
+/** Interval of checks whether the log of the manager was removed, in ms. */
+const LOOK_MS = 1_000;
+
 const own = { ...ownInstallation(), digest: controlDigest(ownInstallation().root) };
 // Before a running manager makes way for this installation, it asks for the version.
 if (process.argv[2] === PROBE) {
@@ -61,10 +65,12 @@ if (process.argv[2] === PROBE) {
 const paths = homePaths(resolveHome(process.env));
 await refuseExposed();
 const clock = systemClock();
+const ownLogFile = followLinks(null, paths.daemonLog);
 const ownLog = openOwnLog(paths.daemonLog, {
   nowMs: clock.nowMs,
-  onRotated: (segment) => archive.rotated(paths.daemonLog, segment),
+  onRotated: (segment) => archive.rotated(ownLogFile, segment),
 });
+clock.every(LOOK_MS, ownLog.restore);
 const plainManagerLog = createManagerLog(ownLog, clock.nowMs);
 const eventLog = createEventLog({ path: paths.events, nowMs: clock.nowMs, managerLog: plainManagerLog });
 const managerLog = teeToEventLog(plainManagerLog, eventLog);
@@ -77,7 +83,7 @@ const archive = createArchive({
   logsFolder: paths.logs,
   timesFolder,
 });
-archive.hold(paths.daemonLog, OWN_LOG_LIMITS, 'nclust');
+archive.hold(ownLogFile, OWN_LOG_LIMITS, 'nclust');
 
 await boot().catch(async (error) => {
   await tellFatal(error);

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeError } from './host/log.js';
+import { describeError, withLog } from './host/log.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
 /** @import { Log } from './host/log.js' */
@@ -79,11 +79,9 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   };
   const tryFork = () => {
     try {
-      return fork(mainOf(root), [], {
-        env,
-        execArgv: process.execArgv,
-        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      });
+      return withLog((output) =>
+        fork(mainOf(root), [], { env, execArgv: process.execArgv, stdio: ['ignore', output, output, 'ipc'] }),
+      );
     } catch (error) {
       log('control-not-started', describeError(error)); // For example, memory is full.
       return null;

@@ -46,6 +46,8 @@ export const OWN_LOG_LIMITS = {
  * @property {(line: string) => void} write  Throws errors of the system.
  * @property {() => number} fd  The current file, open for appending.
  * @property {() => void} reopen  Throws errors of the system; then the old file stays in use.
+ * @property {() => void} restore  Makes a removed file again, for programs that read the path. Never
+ *   throws.
  */
 
 /**
@@ -85,5 +87,12 @@ export function openOwnLog(path, { nowMs, onRotated, maxSizeBytes = OWN_LOG_LIMI
     },
     fd: () => fd,
     reopen,
+    restore() {
+      try {
+        if (!isOpen()) reopen();
+      } catch {
+        // Perhaps the home is gone. The next call tries again.
+      }
+    },
   };
 }

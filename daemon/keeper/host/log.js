@@ -46,6 +46,31 @@ function append(text) {
 }
 
 /**
+ * Opens the log as output of a child process, because stderr of this process may be a file that was
+ * rotated or removed.
+ * @template T
+ * @param {(output: number | 'inherit') => T} start
+ * @returns {T}
+ */
+export function withLog(start) {
+  const fd = path === null ? null : tryToOpen(path);
+  try {
+    return start(fd ?? 'inherit');
+  } finally {
+    if (fd !== null) closeSync(fd);
+  }
+}
+
+/** @param {string} file */
+function tryToOpen(file) {
+  try {
+    return openSync(file, 'a', 0o600);
+  } catch {
+    return null; // For example, the home is gone.
+  }
+}
+
+/**
  * @param {unknown} error
  * @returns {{ message: string, code?: string, stack?: string }}
  */

@@ -1,4 +1,14 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -12,7 +22,7 @@ async function exchangeControl(home) {
   await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
 }
 
-test('the log of the manager is rotated, and control and keeper write to the new file', async () => {
+test('the log of the manager is rotated, and comes back when it is removed', async () => {
   const home = await sandbox();
   await home.app('http-echo');
   const log = join(home.home, 'nclust.log');
@@ -35,6 +45,13 @@ test('the log of the manager is rotated, and control and keeper write to the new
     () => events().includes('keeper control-ended') && events().includes('control control-ready'),
   );
   expect(statSync(log).size).toBeLessThan(100_000);
+  rmSync(log);
+  await home.waitFor('the log to come back', () => existsSync(log));
+  // The next control prints the stack of a fatal error into the new file, too.
+  await exchangeControl(home);
+  const { controlPid } = await home.daemon();
+  expect([1, 2].map((fd) => readlinkSync(`/proc/${controlPid}/fd/${fd}`))).toEqual([log, log]);
+  await home.waitFor('lines of the next control', () => events().includes('control control-ready'));
   expect((await home.nclust('flush')).stdout).toContain(log);
   expect([segments(), textOf(log)]).toEqual([[], '']);
 });

@@ -4,9 +4,11 @@ import {
   openSync,
   readFileSync,
   readdirSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -65,9 +67,25 @@ test.each([
   expect(readFileSync(path, 'utf8')).toMatch(/^(new\n)?after\n$/);
 });
 
+test('a removed file comes back without a new line, and a link stays when its target is rotated', () => {
+  log.restore();
+  expect(readFileSync(path, 'utf8')).toBe('');
+  rmSync(path);
+  log.restore();
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  log.write('after\n');
+  expect(readFileSync(path, 'utf8')).toBe('after\n');
+  renameSync(path, join(folder, 'target.log'));
+  symlinkSync('target.log', path);
+  log.write('x'.repeat(1_000));
+  expect(readdirSync(folder).sort()).toEqual(['nclust.log', 'target.log', expect.stringMatching(/^target__/)]);
+  expect(readlinkSync(path)).toBe('target.log');
+});
+
 test('a missing home costs the log, not the manager', () => {
   rmSync(folder, { recursive: true });
   const managerLog = createManagerLog(log, () => 0);
+  log.restore();
   for (let at = 0; at < 50; at++) managerLog('event', { text: 'x'.repeat(100) });
   expect(() => readdirSync(folder)).toThrow('ENOENT');
 });
