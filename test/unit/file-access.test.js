@@ -57,7 +57,7 @@ const TABLE = {
   'daemon/keeper/main.js': ['readFileSync readdirSync', INSTALLED],
   'daemon/keeper/host/unnamed-pipes.js': ['openSync symlinkSync', HOME],
   'daemon/keeper/pipes.js': ['openSync readdirSync rmSync', HOME],
-  'daemon/keeper/host/processes.js': ['readFileSync readdirSync', SYSTEM],
+  'daemon/keeper/host/processes.js': ['readFileSync readdirSync readlinkSync', SYSTEM],
   'daemon/keeper/spawn.js': ['accessSync statSync', ASKS],
   'daemon/keeper/sockets/unix-path.js': ['linkSync lstatSync renameSync unlinkSync', 'is called by withUid() only'],
   'lib/shared/daemon/accounts.js': ['readFileSync', SYSTEM],
