@@ -111,3 +111,11 @@ test('only a program that can use the channel is asked to exit by a message', ()
   expect(messageOf({ ...exec, file: '/usr/bin/node' })).toBe(true);
   expect(messageOf({ ...exec, file: '/usr/bin/python3' })).toBeUndefined();
 });
+
+test('a program that is not started as Node.js gets a channel, and the preload if it may start Node.js', () => {
+  const exec = (file, execArgs = []) => params(makeSpec({ kind: 'exec', mode: 'fork', file, execArgs }));
+  expect(exec('/usr/bin/node', ['app.js'])).toMatchObject({ mode: 'exec', hasChannel: true, hasPreload: true });
+  expect(exec('/bin/bash', ['-c', 'node app.js'])).toMatchObject({ hasChannel: true, hasPreload: true });
+  expect(exec('/srv/api')).toMatchObject({ hasChannel: true, hasPreload: false });
+  expect(exec('/usr/bin/python3')).toMatchObject({ hasChannel: false, hasPreload: false });
+});
