@@ -115,11 +115,12 @@ describe.each([['the user of the test', {}], ...(isRoot ? [['another user than r
         mkdirSync(folder);
         writeFileSync(join(folder, 'app.js'), FLOOD);
         const places = Object.entries(OPTIONS).map(([option, name]) => {
-          const path = join(folder, `${name}.d`, `${name}.log`);
+          const given = join(folder, `${name}.d`, `${name}.log`);
+          const path = option === 'pid_file' ? given.replace('.log', `-${at}.log`) : given;
           mkdirSync(dirname(path));
-          return { option, path, leadsTo: make(path)?.leadsTo };
+          return { option, given, path, leadsTo: make(path)?.leadsTo };
         });
-        const paths = Object.fromEntries(places.map(({ option, path }) => [option, path]));
+        const paths = Object.fromEntries(places.map(({ option, given }) => [option, given]));
         const env = { DONE: join(folder, 'done') };
         return { kind, folder, places, entry: { name: `app${at}`, script: 'app.js', cwd: folder, env, ...paths } };
       });
@@ -184,7 +185,7 @@ test.runIf(isRoot)('the log and the pid file of an app with another user may be 
   mkdirSync(join(own, 'target'), { recursive: true });
   writeFileSync(join(own, 'app.js'), FLOOD);
   symlinkSync('target/out.log', join(own, 'out.log'));
-  symlinkSync('target/app.pid', join(own, 'app.pid'));
+  symlinkSync('target/app.pid', join(own, 'app-0.pid'));
   execFileSync('chown', ['-hR', `${NOBODY.uid}:${NOBODY.gid}`, own]);
   const flags = ['-o', 'out.log', '--pid', 'app.pid', '--log-max-size', '20K', '--cwd', own, '--uid', 'nobody'];
   const env = { DONE: join(own, 'done') };
@@ -195,8 +196,8 @@ test.runIf(isRoot)('the log and the pid file of an app with another user may be 
   const [{ pid }] = await home.list();
   expect(readFileSync(join(own, 'target/app.pid'), 'utf8')).toBe(`${pid}\n`);
   expect(await home.nclust('delete', 'all')).toMatchObject({ exitStatus: 0 });
-  expect(readdirSync(own).sort()).toEqual(['app.js', 'app.pid', 'done', 'out.log', 'target']);
-  expect(['out.log', 'app.pid'].map((name) => readlinkSync(join(own, name)))).toEqual([
+  expect(readdirSync(own).sort()).toEqual(['app-0.pid', 'app.js', 'done', 'out.log', 'target']);
+  expect(['out.log', 'app-0.pid'].map((name) => readlinkSync(join(own, name)))).toEqual([
     'target/out.log',
     'target/app.pid',
   ]);
