@@ -106,7 +106,8 @@ row(
 );
 row(
   'two apps with common settings',
-  '((common) => ({ apps: [{ ...common, name: "ROW-a" }, { ...common, name: "ROW-b", args: "b" }] }))({ script: "./app.js" })',
+  `((common) => ({ apps: [{ ...common, name: "ROW-a" }, { ...common, name: "ROW-b", args: "b" }] }))(
+    { script: "./app.js" })`,
   { 'ROW-a': {}, 'ROW-b': { argv: ['b'] } },
 );
 row('an app without a name', { apps: [{ script: './ROW.js' }] }, {}, { files: { 'ROW.js': REPORT } });
@@ -576,7 +577,8 @@ row(
 );
 row(
   'numbers from variables that are not set',
-  '{ apps: [{ name: "ROW", script: "app.js", port: process.env.NOT_SET, kill_timeout: "", min_uptime: null, listen_timeout: "" }] }',
+  `{ apps: [{ name: "ROW", script: "app.js", port: process.env.NOT_SET, kill_timeout: "", min_uptime: null,
+    listen_timeout: "" }] }`,
 );
 app('instances: an empty text', { instances: '' }, { mode: 'cluster', count: CPUS });
 

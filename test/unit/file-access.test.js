@@ -55,6 +55,7 @@ const TABLE = {
   'daemon/keeper/lock.js': ['existsSync linkSync mkdirSync readdirSync unlinkSync writeFileSync', HOME],
   'daemon/keeper/host/log.js': ['openSync statSync', HOME],
   'daemon/keeper/main.js': ['readFileSync readdirSync', INSTALLED],
+  'daemon/keeper/host/pipe-maker.js': ['openSync readdirSync readlinkSync', SYSTEM],
   'daemon/keeper/host/unnamed-pipes.js': ['openSync symlinkSync', HOME],
   'daemon/keeper/pipes.js': ['openSync readdirSync rmSync', HOME],
   'daemon/keeper/host/processes.js': ['readFileSync readdirSync readlinkSync', SYSTEM],

@@ -18,6 +18,7 @@ const ENTRIES = [
   'daemon/agent/tree/preload.cjs',
   'daemon/control/main.js',
   'daemon/control/web/page/app.js',
+  'daemon/keeper/host/pipe-maker.js',
   'daemon/keeper/main.js',
   'lib/config/evaluation/force-format.js',
   'lib/config/evaluation/main.js',

@@ -181,8 +181,8 @@ export function adviseOnListed(registry, { id }) {
   const isRetried = found.slot.want === 'up' && servingSeat(registry, found.slot)?.life.state !== 'failed';
   const { name } = found.app.spec;
   return (
-    `. "${name}" stays in the list${isRetried ? ', and nclust tries again' : ''}; ` +
-    `remove it with: nclust delete ${shellQuote(name)}`
+    `. "${name}" stays in the list${isRetried ? ' and is retried' : ''}. ` +
+    `To remove it: nclust delete ${shellQuote(name)}`
   );
 }
 

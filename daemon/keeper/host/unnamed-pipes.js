@@ -2,6 +2,9 @@
 import { spawn } from 'node:child_process';
 import { closeSync, constants, openSync, symlinkSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+const HELPER = fileURLToPath(new URL('./pipe-maker.js', import.meta.url));
 
 /** The keeper's descriptor of each pipe, which keeps the pipe alive. @type {Map<string, number>} */
 const held = new Map();
@@ -13,7 +16,7 @@ const held = new Map();
  * @returns {Promise<void>}
  */
 export async function makeUnnamedPipes(paths, env) {
-  const helper = spawn(process.execPath, ['-e', `(${openPipes})(${paths.length})`], { env });
+  const helper = spawn(process.execPath, [HELPER, String(paths.length)], { env });
   const errorText = text(helper.stderr);
   try {
     const fds = await new Promise((resolve, reject) => {
@@ -43,34 +46,4 @@ function hold(path, source) {
 export function releaseUnnamedPipe(path) {
   const fd = held.get(path);
   if (held.delete(path)) closeSync(/** @type {number} */ (fd));
-}
-
-/**
- * Runs in the helper. Node.js cannot call pipe(2), but libuv makes a pipe for the signals of each
- * thread. If the helper opens this pipe again, the pipe outlives its thread.
- * @param {number} count
- */
-async function openPipes(count) {
-  const fs = require('node:fs');
-  const { Worker } = require('node:worker_threads');
-  const isPipe = (/** @type {string} */ fd) => {
-    try {
-      return fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith('pipe:');
-    } catch {
-      return false; // The descriptor of readdir(3) is closed again.
-    }
-  };
-  const list = () => fs.readdirSync('/proc/self/fd').filter(isPipe);
-  const made = [];
-  while (made.length < count) {
-    const before = list();
-    const thread = new Worker('setInterval(() => {}, 1000)', { eval: true });
-    await new Promise((resolve) => thread.once('online', resolve));
-    const fd = list().find((one) => !before.includes(one));
-    if (fd === undefined) throw new Error('this version of Node.js has no pipe for signals');
-    made.push(fs.openSync(`/proc/self/fd/${fd}`, fs.constants.O_RDWR));
-    await thread.terminate();
-  }
-  process.stdout.write(JSON.stringify(made));
-  process.stdin.resume(); // Waits until the keeper has opened the pipes.
 }

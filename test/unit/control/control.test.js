@@ -69,7 +69,7 @@ describe('start', () => {
       code: 'ERR_NCLUST_NOT_UP',
       exitStatus: 1,
       hint: expect.stringMatching(
-        /"api" stays in the list, and nclust tries again; remove it with: nclust delete api$/,
+        /"api" stays in the list and is retried\. To remove it: nclust delete api$/,
       ),
       data: { slots: [{ id: 0, name: 'api', slot: 0, reason: 'exited with code 3 after 0.4s', lastLines: ['boom'] }] },
     });
@@ -86,11 +86,11 @@ describe('start', () => {
     ]);
   });
 
-  test('that fails and is not retried says only how to remove the app', async () => {
+  test('that fails and is not retried names only the command that removes the app', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 400, code: 3 });
     const request = watch(rig.start({ autorestart: false }));
     await rig.turn(400);
-    expect(request.error.hint).toMatch(/"api" stays in the list; remove it with: nclust delete api$/);
+    expect(request.error.hint).toMatch(/"api" stays in the list\. To remove it: nclust delete api$/);
   });
 
   test('reports all known failures when it fails', async () => {

@@ -11,7 +11,8 @@ import { renderList } from '../../../../lib/render/list.js';
 /** Runs for as long as the test, with a child that has the same environment. */
 async function survive(home, instance, name) {
   const code = `
-    require('child_process').spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
+    const stdio = ['pipe', 'ignore', 'ignore'];
+    require('child_process').spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio });
     process.stdin.on('end', () => process.exit()).resume();
     console.log('up');`;
   const env = { NCLUST_HOME: home, NCLUST_INSTANCE: instance, name };

@@ -28,7 +28,8 @@ test.each([
   [{ script: '/srv/api.py', interpreter: '/usr/bin/python3' }, ''],
 ])('%j in cluster mode runs in fork mode, with a reason%s', (spec, advice) => {
   expect(warn(spec, cluster)).toEqual([
-    `"api" runs in fork mode, although its exec_mode is cluster: only Node.js programs can share a port that way.${advice}`,
+    '"api" runs in fork mode, although its exec_mode is cluster: only Node.js programs can share a port that ' +
+      `way.${advice}`,
   ]);
 });
 

@@ -47,6 +47,7 @@ const KEEP = {
   'daemon/control/host/processes.js': 'ps, on systems without scores',
   'daemon/keeper/control-supervisor.js': 'control',
   'daemon/keeper/pipes.js': 'mkfifo, which ends at once',
+  'daemon/keeper/host/unnamed-pipes.js': 'a process that makes pipes, and ends at once',
   'daemon/keeper/host/processes.js': 'ps, on systems without scores',
 };
 
