@@ -16,7 +16,13 @@ const behave = (behaviour) => {
 const listensOutside = () => {
   rig.activity = () => ({ cpuMs: 0, ioBytes: 0, isListening: true });
 };
-const PYTHON = { kind: 'exec', mode: 'fork', interpreter: '/usr/bin/python3', interpreterArgs: [] };
+const PYTHON = {
+  kind: 'exec',
+  mode: 'fork',
+  file: '/usr/bin/python3',
+  interpreter: '/usr/bin/python3',
+  interpreterArgs: [],
+};
 
 describe('an app with wait_ready', () => {
   test.each([
