@@ -10,6 +10,7 @@ describe('read-only commands without a manager start none', () => {
     ['jlist', []],
     ['prettylist', []],
     ['pid', []],
+    ['id', ['x']],
     ['list', ['--json']],
     ['--version', []],
     ['--help', []],
@@ -23,7 +24,6 @@ describe('read-only commands without a manager start none', () => {
     ['describe', ['x']],
     ['env', ['0']],
     ['logs', ['x', '--nostream']],
-    ['id', ['x']],
     ['stop', ['x']],
     ['ping', []],
   ])('%s without a manager prints no result and exits 1 or 3', async (command, more) => {

@@ -130,7 +130,7 @@ describe.each(LINE_UP)('the entry of %s', (name) => {
       username: text,
       instances: number,
       instance_var: text,
-      NODE_APP_INSTANCE: number,
+      [name === 'web' ? 'WORKER' : 'NODE_APP_INSTANCE']: number,
       pm_exec_path: expect.stringMatching(/^\//),
       pm_cwd: home.work,
       pm_out_log_path: expect.stringMatching(/^\//),
@@ -175,7 +175,7 @@ describe.each(LINE_UP)('the entry of %s', (name) => {
 
   test('has the variables of the app beside the attributes, and attributes take precedence', () => {
     const { env, ...attributes } = processOf(name).pm2_env;
-    const hidden = ['name', 'pm_id', 'NODE_APP_INSTANCE'];
+    const hidden = ['name', 'pm_id', attributes.instance_var];
     for (const [key, value] of Object.entries(env)) if (!hidden.includes(key)) expect(attributes[key], key).toBe(value);
   });
 });
@@ -233,7 +233,7 @@ test('settings have the values from the config file', () => {
     increment_var: 'SEED',
     SEED: 100,
     instance_var: 'WORKER',
-    WORKER: '0',
+    WORKER: 0,
     filter_env: ['AWS'],
     treekill: false,
     merge_logs: true,
@@ -250,7 +250,9 @@ test('settings have the values from the config file', () => {
     'increment_var',
     'filter_env',
     'exit_code',
+    'WORKER',
   ];
+  expect(processOf('web').pm2_env).not.toHaveProperty('NODE_APP_INSTANCE');
   for (const name of absent) expect(processOf('api').pm2_env, name).not.toHaveProperty(name);
 });
 

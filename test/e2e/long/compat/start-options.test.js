@@ -159,11 +159,11 @@ describe('options for the identity of an app', () => {
     ).toMatchObject(changed('Started "other".'));
     const [{ pid }] = await slotsOf(home, 'other');
     expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Uid:\s+65534\s.*^Gid:\s+65534\s/ms);
-    expect(textOf(join(home.work, 'run/other.pid')).trim()).toBe(String(pid));
+    expect(textOf(join(home.work, 'run/other-0.pid')).trim()).toBe(String(pid));
     expect((await home.nclust('jlist')).json()[0].pm2_env).toMatchObject({
       uid: 65534,
       gid: 65534,
-      pm_pid_path: join(home.work, 'run/other.pid'),
+      pm_pid_path: join(home.work, 'run/other-0.pid'),
     });
     expect(await home.nclust('start', 'keeps-alive.js', '--name', 'third', '--uid', 'no-such-user')).toMatchObject(
       refused(1, 'no-such-user'),
