@@ -74,14 +74,15 @@ export async function restartOrReload(ask, how, what, { updateEnv = false, setti
 /**
  * @param {Ask} ask
  * @param {'stop' | 'delete'} how
- * @param {unknown} what  Targets, or a config. Ignores apps of the config that are not in the list
- *   of the manager, and rejects if the list contains no app of the config.
+ * @param {unknown} what  Targets, or a config. As in PM2, ignores apps of the config that are not in
+ *   the list of the manager.
  * @param {ConfigSelection} choice
  * @returns {Promise<SlotStatus[]>}
  */
 export async function endApps(ask, how, what, choice) {
   if (!isConfig(what)) return requestForTargets(ask, how, /** @type {Targets} */ (what));
-  return (await ask(how, { targets: await listedAppsOf(ask, what, choice) })).slots;
+  const targets = await listedAppsOf(ask, what, choice);
+  return targets.length === 0 ? [] : (await ask(how, { targets })).slots;
 }
 
 /**
@@ -139,13 +140,7 @@ async function listedAppsOf(ask, what, choice) {
   const names = await readConfigNames(ask, what, choice);
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await ask('list');
-  const there = names.filter((name) => slots.some((slot) => slot.name === name));
-  if (there.length > 0) return there;
-  throw new NclustError(
-    'ERR_NCLUST_APP_NOT_FOUND',
-    `No app of this config is in the list: ${names.map((name) => `"${name}"`).join(', ')}.`,
-    { data: { names } },
-  );
+  return names.filter((name) => slots.some((slot) => slot.name === name));
 }
 
 /**

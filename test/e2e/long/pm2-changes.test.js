@@ -101,6 +101,17 @@ test('watch through the library: on, off by restart(), paused by stop(), and off
   await reloads();
 });
 
+test('stop() and delete() of a config without listed apps change nothing and succeed', async () => {
+  const home = await sandbox();
+  const call = open(home);
+  await call('start', { ...QUICK, name: 'api', script: home.place('keeps-alive') });
+  const apps = [{ name: 'other', script: './keeps-alive.js' }];
+  writeFileSync(join(home.work, 'ecosystem.config.js'), `module.exports = ${JSON.stringify({ apps })};`);
+  for (const method of ['stop', 'delete'])
+    for (const what of ['ecosystem.config.js', { apps }]) expect(await call(method, what)).toEqual([null, []]);
+  expect(await call('list')).toMatchObject([null, [{ name: 'api', status: 'online' }]]);
+});
+
 test('a start after a stop counts no restart, by name, script, file and object', async () => {
   const home = await sandbox();
   const call = open(home);
