@@ -68,9 +68,7 @@ describe('start', () => {
     expect(request.error).toMatchObject({
       code: 'ERR_NCLUST_NOT_UP',
       exitStatus: 1,
-      hint: expect.stringMatching(
-        /"api" stays in the list and is retried\. To remove it: nclust delete api$/,
-      ),
+      hint: expect.stringMatching(/"api" stays in the list and is retried\. To remove it: nclust delete api$/),
       data: { slots: [{ id: 0, name: 'api', slot: 0, reason: 'exited with code 3 after 0.4s', lastLines: ['boom'] }] },
     });
     expect(await statusOf()).toEqual(['waiting restart']);

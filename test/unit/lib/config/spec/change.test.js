@@ -75,14 +75,20 @@ test('specChange refuses a missing folder', () => {
   expect(() => change(specOf('app.js', []), { cwd: 'nowhere' })).toThrow(/nowhere" does not exist/);
 });
 
-test.each([
-  [{ watch: ['.'] }, 'To change it for this app: nclust reload app --watch'],
-  [{ watch: [] }, 'To change it for this app: nclust reload app --no-watch'],
-  [{ watch: ['src', 'a b'] }, "To change it for this app: nclust reload app --watch src --watch 'a b'"],
-  [{ watch: ['.'], autostart: false }, 'Start it under another --name, or delete it first: nclust delete app'],
-])('start of a listed app with %j is refused, and the hint names what works', (read, hint) => {
+test.each([['.'], [], ['src', 'a b']].map((watch) => [watch]))('start of a listed app can set watch to %j', (watch) => {
   const slots = /** @type {any} */ ([{ name: 'app', spec: specOf('app.js', []) }]);
+  expect(changeSpecs(slots, { read: { watch }, args: [], isShellNew: false }, here)).toMatchObject([
+    { watch, watchOff: false },
+  ]);
+});
+
+test('start of a listed app with an option for new apps is refused, and the hint names what works', () => {
+  const slots = /** @type {any} */ ([{ name: 'app', spec: specOf('app.js', []) }]);
+  const read = { watch: ['.'], autostart: false };
   expect(() => changeSpecs(slots, { read, args: [], isShellNew: false }, here)).toThrow(
-    expect.objectContaining({ code: 'ERR_NCLUST_USAGE', hint }),
+    expect.objectContaining({
+      code: 'ERR_NCLUST_USAGE',
+      hint: 'Start it under another --name, or delete it first: nclust delete app',
+    }),
   );
 });
