@@ -106,8 +106,7 @@ row(
 );
 row(
   'two apps with common settings',
-  `((common) => ({ apps: [{ ...common, name: "ROW-a" }, { ...common, name: "ROW-b", args: "b" }] }))(
-    { script: "./app.js" })`,
+  '((all) => ({ apps: [{ ...all, name: "ROW-a" }, { ...all, name: "ROW-b", args: "b" }] }))({ script: "app.js" })',
   { 'ROW-a': {}, 'ROW-b': { argv: ['b'] } },
 );
 row('an app without a name', { apps: [{ script: './ROW.js' }] }, {}, { files: { 'ROW.js': REPORT } });
@@ -375,14 +374,9 @@ app(
     files: { 'app.js': REPORT, 'run.sh': sh('exec node app.js') },
   },
 );
-app(
-  'another program',
-  { script: 'java', args: '-jar app.jar', exec_interpreter: 'none' },
-  {},
-  {
-    files: { 'app.js': REPORT, 'bin/java': sh('exec node app.js') },
-  },
-);
+app('another program', { script: 'java', args: '-jar app.jar', exec_interpreter: 'none' }, noNode, {
+  files: { 'app.js': REPORT, 'bin/java': sh('exec node app.js') },
+});
 app(
   'a shell command with variables',
   { script: 'A=$HOME; node app.js $NODE_ENV', env: { NODE_ENV: 'test' } },

@@ -79,17 +79,17 @@ test('jlist has the triggers under the names of PM2', () => {
     maxMemoryBytes: 300 * MB,
     autostart: false,
   };
-  expect(toPm2(slotStatus({ spec: spec(fields), pidFile: '/h/pids/api-0.pid', watching: true })).pm2_env).toMatchObject(
-    {
-      watch: ['src'],
-      ignore_watch: ['tmp'],
-      watch_delay: 500,
-      cron_restart: '@daily',
-      max_memory_restart: 300 * MB,
-      autostart: false,
-      pm_pid_path: '/h/pids/api-0.pid',
-    },
-  );
-  expect(toPm2(slotStatus({ spec: spec({ watch: ['.'] }) })).pm2_env.watch).toBe(true);
-  expect(toPm2(slotStatus({ spec: spec({ watch: ['.'], watchOff: true }) })).pm2_env.watch).toBe(false);
+  const listed = (more, status) =>
+    toPm2(slotStatus({ spec: spec(more), pidFile: '/h/pids/api-0.pid', ...status })).pm2_env;
+  expect(listed(fields, { watching: true })).toMatchObject({
+    watch: ['src'],
+    ignore_watch: ['tmp'],
+    watch_delay: 500,
+    cron_restart: '@daily',
+    max_memory_restart: 300 * MB,
+    autostart: false,
+    pm_pid_path: '/h/pids/api-0.pid',
+  });
+  expect(listed({ watch: ['.'] }, { watching: true }).watch).toBe(true);
+  expect(listed({ watch: ['.'], watchOff: true }, { watching: false }).watch).toBe(false);
 });
