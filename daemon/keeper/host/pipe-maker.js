@@ -1,6 +1,6 @@
-// A process of its own, which unnamed-pipes.js starts. Node.js cannot call pipe(2), but libuv makes a
-// pipe for the signals of each thread. If this process opens that pipe again, the pipe outlives its
-// thread.
+// A process of its own, which unnamed-pipes.js starts. Node.js cannot call pipe(2), but libuv makes
+// a pipe for the signals of each thread. If this process opens that pipe again, the pipe outlives
+// its thread.
 import { constants, openSync, readdirSync, readlinkSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
