@@ -9,6 +9,7 @@ import { toPlain } from '../evaluation/plain.js';
 import { badConfig, createFault, isRecord, readShape, joinKeyPath, toFault } from '../faults.js';
 import { findConfig, noConfigError } from '../find.js';
 import { readEnvironment } from '../options/file-only.js';
+import { expandHome } from '../options/readers.js';
 import { TOP_LEVEL } from '../options/schema.js';
 import { buildSpecFromEntry } from '../spec/of-entry.js';
 import { readEntry, readSite, completeEntry } from './entry.js';
@@ -112,7 +113,13 @@ export async function describeConfig({
   options = {},
 }) {
   const isObject = object !== undefined;
-  const path = isObject ? null : given === null ? findConfig(cwd) : given === STDIN ? STDIN : resolve(cwd, given);
+  const path = isObject
+    ? null
+    : given === null
+      ? findConfig(cwd)
+      : given === STDIN
+        ? STDIN
+        : resolve(cwd, expandHome(given));
   if (path === null && !isObject) throw noConfigError(cwd);
   const isFile = path !== null && path !== STDIN;
   const folder = isFile ? dirname(path) : cwd;

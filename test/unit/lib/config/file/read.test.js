@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig, readNames } from '../../../../../lib/config/file/read.js';
 
 const NODE = { file: process.execPath, version: process.version };
@@ -47,6 +47,13 @@ describe('the config file of a folder', () => {
   ])('is, among %j, %s', async (names, found) => {
     for (const name of names) write({ [name]: { apps: [{ ...app, name }] } });
     expect(await read()).toMatchObject({ file: join(folder, found), specs: [{ name: found }] });
+  });
+
+  test('may be given with ~', async () => {
+    vi.stubEnv('HOME', folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    write({ 'apps.json': { apps: [app] } });
+    expect(await read({ file: '~/apps.json', cwd: '/' })).toMatchObject({ file: join(folder, 'apps.json') });
   });
 
   test('is package.json if it has the key, and if there is no separate file', async () => {
