@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, statfsSync, statSync } from 'node:fs';
 import { freemem, homedir, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { countSavedApps } from '../client/not-running.js';
@@ -255,8 +255,21 @@ function isAtBoot(root, { home, env }) {
     join(root, 'etc/systemd/system'),
     join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), '.config'), 'systemd/user'),
   ];
-  // Searches the text of all units for the path of the home, because the unit may have any name.
-  return folders.some((folder) => unitsIn(folder).some((file) => read(file).includes(home)));
+  // Searches all units for the path of the home, because the unit may have any name. The path may
+  // also be a part of the path of another home.
+  const path = `(${[home, realPath(home)].map(escapeForRegExp).join('|')})`;
+  const word = new RegExp(`(?<=^|[="'\\s:])${path}(?=$|["'\\s:;]|/launcher\\.sh)`, 'm');
+  return folders.some((folder) => unitsIn(folder).some((file) => word.test(read(file))));
+}
+
+/** @param {string} path */
+function realPath(path) {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
+/** @param {string} text */
+function escapeForRegExp(text) {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 /** @param {string} folder */

@@ -73,8 +73,10 @@ test('isAtBoot finds a unit of any name for this home, and ignores one for anoth
       waitsForIp: false,
       stopSeconds: 30,
     });
-  place('etc/systemd/system/other.service', unit('/home/you/.nclust'));
-  expect(await gather()).toMatchObject({ isAtBoot: false });
+  for (const other of ['/home/you/.nclust', `${home}-test`, `/srv${home}`, `${home}/inner`]) {
+    place('etc/systemd/system/other.service', unit(other));
+    expect([other, await gather()]).toMatchObject([other, { isAtBoot: false }]);
+  }
   place('etc/systemd/system/shop.service', unit(home));
   expect(await gather()).toMatchObject({ isAtBoot: true });
 });
