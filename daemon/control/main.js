@@ -36,7 +36,7 @@ import { createPrivateMemory } from './host/private-memory.js';
 import { createHostReader } from './metrics/host.js';
 import { createMetrics } from './metrics/metrics.js';
 import { createUsageReader } from './metrics/usage.js';
-import { findOrphans } from './recovery/find-orphans.js';
+import { findOrphans, homeMark } from './recovery/find-orphans.js';
 import { createSettings } from './settings.js';
 import { createEnvironment } from './spawn/environment.js';
 import { preflight, substituteMissingNode } from './spawn/preflight.js';
@@ -222,6 +222,7 @@ function createApiContext(control, parts) {
 
 /** @type {(logs: Parts['logs'], leave: Parts['leave']) => Parts} */
 function makeParts(logs, leave) {
+  const mark = homeMark(paths.home);
   return {
     home: paths.home,
     logsFolder: paths.logs,
@@ -236,9 +237,9 @@ function makeParts(logs, leave) {
     findHolder: createHolderFinder(clock, paths.home),
     readActivity: createActivityReader(),
     environment: createEnvironment({ clock, secrets: createSecrets({ clock }) }),
-    newInstanceId: randomUUID,
+    newInstanceId: () => randomUUID() + mark,
     cpus: availableCpus,
-    findOrphans: (uidsOf) => findOrphans({ home: paths.home, run: paths.run, uidsOf }),
+    findOrphans: (uidsOf) => findOrphans({ home: paths.home, run: paths.run, mark, uidsOf }),
     launchKeeper: (from) =>
       launchKeeper({
         from: from ?? own,

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { OF_KEEPER } from '../shared/daemon/keeper-process.js';
 import { fromFields, NclustError } from '../shared/errors.js';
 import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../shared/host/daemon-node.js';
 import { createLineReader } from '../shared/wire/rpc.js';
@@ -67,7 +68,7 @@ export function readTail(file) {
 /** @param {string} home */
 function keeperEnv(home) {
   const kept = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
-  return { ...Object.fromEntries(kept), ...DAEMON_NODE_ENV, NCLUST_HOME: home };
+  return { ...Object.fromEntries(kept), ...DAEMON_NODE_ENV, NCLUST_HOME: home, NCLUST_INSTANCE: OF_KEEPER };
 }
 
 /**

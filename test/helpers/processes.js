@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { OF_KEEPER } from '../../lib/shared/daemon/keeper-process.js';
 
 /**
  * @typedef {object} HomeProcess
@@ -126,7 +127,7 @@ function readProcess(pid, home) {
  * @returns {HomeProcess['role']}
  */
 function roleOf(command, instanceId) {
-  if (instanceId !== null) return 'app';
+  if (instanceId !== null && instanceId !== OF_KEEPER) return 'app';
   // The command line contains the script until the process sets its title.
   if (/daemon\/keeper\/main\.js|^nclust keeper \(/.test(command)) return 'keeper';
   return /daemon\/control\/main\.js|^nclust control \(/.test(command) ? 'control' : 'other';

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { OF_KEEPER } from '../../../lib/shared/daemon/keeper-process.js';
 import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../../../lib/shared/host/daemon-node.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
@@ -29,7 +30,7 @@ export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
   const child = spawn(from.node, [...DAEMON_NODE_ARGS, join(from.root, 'daemon/keeper/main.js')], {
     detached: true,
     cwd: '/',
-    env: { ...env, ...DAEMON_NODE_ENV, NCLUST_KEEPER_INHERIT: '1' },
+    env: { ...env, ...DAEMON_NODE_ENV, NCLUST_KEEPER_INHERIT: '1', NCLUST_INSTANCE: OF_KEEPER },
     stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'],
   });
   let report = '';

@@ -1,5 +1,6 @@
-import { lstatSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { createHash } from 'node:crypto';
+import { lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 
 /** @import { Stats } from 'node:fs' */
 
@@ -31,20 +32,40 @@ const SET_UID = 0o4000;
  */
 
 /**
- * Finds orphans by a marker in their environment. Children inherit the marker, so the main process
- * is the process whose parent does not have the same marker. Any user can set the marker, so
+ * Control adds this text to the id of each instance, because a command for another home inherits
+ * the id from the app that runs it. The text contains the inode as well, because the home of a
+ * container may have the same path.
+ * @param {string} home
+ * @returns {string}  Begins with a dot.
+ */
+export function homeMark(home) {
+  const path = realpathSync(home);
+  const { dev, ino } = statSync(path);
+  return `.${createHash('sha256').update(`${path}\0${dev}:${ino}`).digest('hex').slice(0, 16)}`;
+}
+
+/**
+ * Finds orphans by the id of their instance and by their home. Children inherit both, so the main
+ * process is the process whose parent does not have the same id. Any user can set the variables, so
  * isOurs() checks more.
  * @param {object} o
  * @param {string} o.home
  * @param {string} o.run  The folder of the keeper's pipes.
+ * @param {string} o.mark  See homeMark().
  * @param {UidsOf} o.uidsOf
  * @param {number} [o.ownUid]
  * @param {string} [o.proc]
  * @returns {Orphan[]}  Empty if there is no /proc.
  */
-export function findOrphans({ home, run, uidsOf, ownUid = process.getuid?.() ?? 0, proc = '/proc' }) {
+export function findOrphans({ home, run, mark, uidsOf, ownUid = process.getuid?.() ?? 0, proc = '/proc' }) {
+  const isOfHome = (/** @type {Map<string, string>} */ env) => {
+    const id = env.get('NCLUST_INSTANCE') ?? '';
+    // Earlier versions did not add the mark.
+    const isMarked = id.includes('.') ? id.endsWith(mark) : id !== '';
+    return isMarked && realPath(env.get('NCLUST_HOME') ?? '') === realPath(home);
+  };
   const marked = list(proc)
-    .flatMap((pid) => readMarked(proc, pid, home) ?? [])
+    .flatMap((pid) => readMarked(proc, pid, isOfHome) ?? [])
     .filter((process) => isOurs(process, { uids: uidsOf(slotOf(process)), ownUid, run, proc }));
   const byPid = new Map(marked.map((process) => [process.pid, process]));
   const marker = (/** @type {Process | undefined} */ process) => process?.env.get('NCLUST_INSTANCE');
@@ -56,7 +77,7 @@ export function findOrphans({ home, run, uidsOf, ownUid = process.getuid?.() ?? 
     const instanceId = marker(process) ?? '';
     // Keeps only the oldest process. A child whose parent died also looks like a main process, but
     // started later. The keeper finds such a child by the marker.
-    if (!orphans.has(instanceId)) orphans.set(instanceId, describe(process, { instanceId, bootMs, run, proc }));
+    if (!orphans.has(instanceId)) orphans.set(instanceId, describe(process, { instanceId, bootMs, run, proc, ownUid }));
   }
   return [...orphans.values()];
 }
@@ -89,10 +110,10 @@ function slotOf({ env }) {
 
 /**
  * @param {Process} process
- * @param {{ instanceId: string, bootMs: number, run: string, proc: string }} o
+ * @param {{ instanceId: string, bootMs: number, run: string, proc: string, ownUid: number }} o
  * @returns {Orphan}
  */
-function describe(process, { instanceId, bootMs, run, proc }) {
+function describe(process, { instanceId, bootMs, run, proc, ownUid }) {
   const { pid, startTicks, env } = process;
   return {
     instanceId,
@@ -101,9 +122,18 @@ function describe(process, { instanceId, bootMs, run, proc }) {
     startedAtMs: Math.round(bootMs + (Number(startTicks) / TICKS_PER_SECOND) * 1000),
     name: env.get('name') ?? '',
     id: slotOf(process),
-    outPipe: findPipe(proc, pid, 1, run)?.path ?? null,
-    errPipe: findPipe(proc, pid, 2, run)?.path ?? null,
+    outPipe: pipePath([proc, pid, 1, run], ownUid),
+    errPipe: pipePath([proc, pid, 2, run], ownUid),
   };
+}
+
+/** @param {string} path */
+function realPath(path) {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path; // The path does not exist here, so it may lead to a home elsewhere.
+  }
 }
 
 /** @param {string} proc */
@@ -120,14 +150,14 @@ function list(proc) {
 /**
  * @param {string} proc
  * @param {number} pid
- * @param {string} home
+ * @param {(env: Map<string, string>) => boolean} isOfHome
  * @returns {Process | null}  Null: the process has no marker of this home, is a zombie, or cannot
  *   be read.
  */
-function readMarked(proc, pid, home) {
+function readMarked(proc, pid, isOfHome) {
   try {
     const env = parseEnv(readFileSync(join(proc, String(pid), 'environ'), 'utf8'));
-    if (!env.has('NCLUST_INSTANCE') || env.get('NCLUST_HOME') !== home) return null;
+    if (!isOfHome(env)) return null;
     const stat = readFileSync(join(proc, String(pid), 'stat'), 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? null : { pid, ppid: Number(fields[1]), startTicks: fields[19], env };
@@ -159,9 +189,30 @@ function parseEnv(text) {
 function findPipe(proc, pid, fd, run) {
   try {
     const link = join(proc, String(pid), 'fd', String(fd));
-    const path = readlinkSync(link);
+    const target = readlinkSync(link);
     const stat = statSync(link);
-    return path.startsWith(run + sep) && isSame(stat, lstatSync(path)) ? { path, uid: stat.uid } : null;
+    const path = join(run, basename(target));
+    return realPath(run) === dirname(target) && isSame(stat, lstatSync(path)) ? { path, uid: stat.uid } : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * If the name of a pipe was removed, returns a path that leads to the descriptor of the process.
+ * Control does not open a descriptor of a process of another user, who could exchange it.
+ * @param {Parameters<typeof findPipe>} of
+ * @param {number} ownUid
+ * @returns {string | null}
+ */
+function pipePath([proc, pid, fd, run], ownUid) {
+  const pipe = findPipe(proc, pid, fd, run);
+  if (pipe) return pipe.path;
+  const link = join(proc, String(pid), 'fd', String(fd));
+  try {
+    const stat = statSync(link);
+    const wasOurs = dirname(readlinkSync(link)) === realPath(run);
+    return wasOurs && stat.isFIFO() && stat.nlink === 0 && stat.uid === ownUid ? link : null;
   } catch {
     return null;
   }

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
 
-const MARKER = 'NCLUST_INSTANCE=';
+const MARKER = 'NCLUST_INSTANCE='; // For the process of a keeper: OF_KEEPER in keeper-process.js.
 /** Time limit for ps in ms. It is short, because a kill waits for ps. */
 const PS_MS = 2_000;
 
@@ -22,7 +22,8 @@ const PS_MS = 2_000;
 /**
  * Finds processes with the marker of the instance in their environment, known processes, and the
  * descendants of both. The marker survives setsid and a double fork. The search misses a program
- * that left the process tree with an empty environment.
+ * that left the process tree with an empty environment. A descendant with another marker is not a
+ * relative: it is the keeper of another home that the app started, or an app of that keeper.
  *
  * Any user can set the marker. So the marker counts in two cases only: the user is the user of the
  * keeper, of the instance or of a known process, or the process is in the process group of the
@@ -40,7 +41,8 @@ export function listRelatives(table, { instanceId, pid: leader, owner }, known) 
   const family = new Set(table.filter((one) => isMarked(one) || isKnown(one)).map(({ pid }) => pid));
   for (let size = -1; size !== family.size;) {
     size = family.size;
-    for (const one of table) if (family.has(one.ppid)) family.add(one.pid);
+    for (const one of table)
+      if (family.has(one.ppid) && (one.instanceId ?? instanceId) === instanceId) family.add(one.pid);
   }
   return table.filter(({ pid }) => family.has(pid));
 }

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findOrphans } from '../../../../daemon/control/recovery/find-orphans.js';
+import { findOrphans, homeMark } from '../../../../daemon/control/recovery/find-orphans.js';
 import { isRoot } from '../../../helpers/other-user.js';
 
 const OWN = process.getuid?.() ?? 0;
@@ -59,7 +59,7 @@ const env = (instance, more = {}) => ({
 });
 /** Returns the users of a slot. Slot 3 ran as another user before. Slot 5 does not exist. */
 const uidsOf = (id) => ({ 3: [APP, FORMER], 4: [null] })[id] ?? null;
-const find = () => findOrphans({ home: '/home/n', run, uidsOf, proc });
+const find = (more = {}) => findOrphans({ home: '/home/n', run, mark: '.ours', uidsOf, proc, ...more });
 
 test('an orphan is found by its marker, with its slot, its pipes and its identity', () => {
   addProcess(10, { env: env('i1', { A: 'x=y' }), fds: { 1: join(run, 'p-1-1'), 2: '/dev/null' } });
@@ -89,6 +89,37 @@ test('processes of other homes, without a marker, and zombies are left alone', (
   addProcess(11, { env: { NCLUST_HOME: '/home/n' } });
   addProcess(12, { env: env('i2'), state: 'Z' });
   expect(find()).toEqual([]);
+});
+
+describe('a process belongs to this home', () => {
+  test.each([
+    ['if its id has the mark of the home', 'i1.ours', '/home/n', [10]],
+    ['if a manager without marks started it', 'i1', '/home/n', [10]],
+    ['if its path leads to the home through a link', 'i1.ours', 'link', [10]],
+    ['if its path leads to the home through a link, and its id has no mark', 'i1', 'link', [10]],
+    ['not if it is a command for this home that an app of another home runs', 'i1.theirs', '/home/n', []],
+    ['not if it is a command for another home that an app of this home runs', 'i1.ours', '/home/other', []],
+    ['not if it is the keeper', 'nclust.keeper', '/home/n', []],
+    ['not if its id is empty', '', '/home/n', []],
+  ])('%s', (_, id, path, pids) => {
+    const root = join(proc, '..');
+    mkdirSync(join(root, 'real'));
+    symlinkSync(join(root, 'real'), join(root, 'link'));
+    const isLinked = path === 'link';
+    addProcess(10, { env: env(id, { NCLUST_HOME: isLinked ? join(root, 'link') : path }) });
+    expect(find(isLinked ? { home: join(root, 'real') } : {}).map(({ pid }) => pid)).toEqual(pids);
+  });
+
+  test('whose mark is the same by every path, and another one for another folder', () => {
+    const root = join(proc, '..');
+    mkdirSync(join(root, 'real'));
+    mkdirSync(join(root, 'other'));
+    symlinkSync('real', join(root, 'link'));
+    const mark = homeMark(join(root, 'real'));
+    expect(homeMark(join(root, 'link'))).toBe(mark);
+    expect(homeMark(`${root}/./real/`)).toBe(mark);
+    expect(homeMark(join(root, 'other'))).not.toBe(mark);
+  });
 });
 
 describe('a process with the marker is', () => {
@@ -133,5 +164,5 @@ describe('a process with the marker is', () => {
 });
 
 test('a machine without /proc has no orphans', () => {
-  expect(findOrphans({ home: '/h', run: '/h/run', uidsOf, proc: join(proc, 'missing') })).toEqual([]);
+  expect(findOrphans({ home: '/h', run: '/h/run', mark: '.h', uidsOf, proc: join(proc, 'missing') })).toEqual([]);
 });
