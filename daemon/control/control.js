@@ -8,7 +8,7 @@ import { allAppNames, EVENTS } from './handlers.js';
 import { KeeperSession } from './keeper-link/session.js';
 import { tell } from './keeper-link/tell.js';
 import { keeperEventHandlers } from './loop/keeper-events.js';
-import { introduce } from './recovery/meet-keeper.js';
+import { introduce, noteLostList } from './recovery/meet-keeper.js';
 import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
 import { getSlotHistory, createRegistry, restartNumbering } from './state/registry.js';
@@ -33,7 +33,9 @@ export class Control {
   #isBusy = false;
   /** While control changes from one keeper to the next, events wait. */
   #isHeld = true;
+  #isNew;
   #follow = () => {};
+  #onVisit = () => {};
   #isLeaving = false;
   /** @type {() => void} */
   #sayEnded = () => {};
@@ -46,7 +48,7 @@ export class Control {
    * @param {Parts} parts
    * @param {Loaded} loaded
    */
-  constructor(parts, { desired, isExact, notices }) {
+  constructor(parts, { desired, isExact, isNew = false, notices }) {
     this.#context = {
       parts,
       registry: createRegistry(desired),
@@ -64,6 +66,7 @@ export class Control {
       resume: () => this.#resume(),
     });
     this.#waiters = createWaiters(this.registry);
+    this.#isNew = isNew;
     for (const notice of notices) this.registry.notices.add(notice);
   }
 
@@ -77,6 +80,10 @@ export class Control {
 
   get appMessages() {
     return this.#appMessages;
+  }
+
+  get session() {
+    return this.#session;
   }
 
   /** The state that the keeper reported when control connected to it. */
@@ -158,13 +165,18 @@ export class Control {
    * @param {Receipt} receipt
    * @param {AbortSignal} [signal]  When the signal is aborted, the promise resolves.
    * @param {() => void} [onCheck]  Called at each check while the outcome is pending.
-   * @returns {Promise<void>}  Rejects when a slot or the reload has failed, or the manager shuts
-   *   down.
+   * @returns {Promise<void>}  Rejects when a slot or the reload has failed, the manager shuts
+   *   down, or the keeper does not answer.
    */
   waitFor(receipt, signal, onCheck) {
     const outcome = this.#waiters.add(receipt, signal, onCheck);
     if (!this.#isHeld) this.#waiters.answer();
-    return outcome;
+    return this.#session.unlessSilent(outcome);
+  }
+
+  /** @param {() => void} onVisit  Called when a client did not find the socket of control. */
+  welcome(onVisit) {
+    this.#onVisit = onVisit;
   }
 
   /**
@@ -278,6 +290,8 @@ export class Control {
   #onKeeperMet(snapshot, orphans) {
     this.#appMessages.again();
     if (snapshot.isTerminating) this.registry.ending ??= 'shutdown';
+    if (this.#isNew) noteLostList(this.#context, snapshot.children.length + orphans.length);
+    this.#isNew = false;
     this.#queue.unshift({
       type: 'adopted',
       children: [...snapshot.children, ...orphans],
@@ -299,6 +313,7 @@ export class Control {
   #onKeeperEvent(event, data) {
     if (event === 'app-message' || event === 'app-messages-dropped') publishAppMessage(this.#context, data);
     else if (event === 'terminating') void this.end('shutdown');
+    else if (event === 'visited') this.#onVisit();
     else if (Object.hasOwn(keeperEventHandlers, event)) this.dispatch({ type: 'keeper-event', event, data });
   }
 

@@ -19,6 +19,7 @@ import { ApiServer } from './api/server.js';
 import { Control } from './control.js';
 import { createEventLog } from './events/log.js';
 import { teeToEventLog } from './events/manager-events.js';
+import { createHomeKeeping } from './home.js';
 import { systemClock } from './host/clock.js';
 import { createIdleGc } from './host/idle-gc.js';
 import { watchOomKills } from './host/oom-kills.js';
@@ -133,6 +134,12 @@ async function boot() {
   // exits here (see onHeld), because the socket belongs to the other control.
   await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));
   await api.listen(paths);
+  const putBack = createHomeKeeping({ paths, parts, control, api, pidFiles });
+  control.welcome(putBack);
+  context.metrics.onTick(() => {
+    control.session.look();
+    putBack();
+  });
   control.announceReady();
   void context.web.sync();
   managerLog('control-ready', {

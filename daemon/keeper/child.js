@@ -1,5 +1,6 @@
 import { readOwner } from './host/owner.js';
 import { readStat } from './host/processes.js';
+import { pathTo } from './pipes.js';
 import { AGENT_CMD } from './protocol.js';
 
 /** @import { ChildProcess, SendHandle, Serializable } from 'node:child_process' */
@@ -268,8 +269,6 @@ export class Child {
       mode,
       startedAtMs,
       bootedAtMs,
-      outPipe,
-      errPipe,
       addresses,
       listenFailure,
       isReady,
@@ -278,7 +277,10 @@ export class Child {
       isAdopted,
       exit,
       isGone,
+      pipes,
     } = this;
+    const outPipe = pipes ? pathTo(pipes.outPipe, pipes.outFd) : this.outPipe;
+    const errPipe = pipes ? pathTo(pipes.errPipe, pipes.errFd) : this.errPipe;
     const last = isGone ? { report: this.report } : {};
     return {
       instanceId,

@@ -17,6 +17,8 @@ const TRIES = 3;
  * @typedef {'unready' | 'crashed' | 'silent'} Reason
  */
 
+/** @typedef {{ node: string, root: string }} Installation */
+
 /**
  * An installation whose control has not proven yet that it works.
  * @typedef {object} Probation
@@ -50,10 +52,11 @@ const TRIES = 3;
  * @param {() => void} o.onEnded
  * @param {(root: string) => void} o.onMoved  Called with the new root when control will start
  *   from another installation. The new installation has the same agent as the running keeper.
+ * @param {(path: string) => void} o.onMissing  Control cannot start, because this file is missing.
  * @param {() => void} o.ping
  * @param {Log} o.log
  */
-export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved, ping, log }) {
+export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved, onMissing, ping, log }) {
   /** @type {Probation | null} */
   let probation = null;
   /** @type {ReturnType<typeof watchProbation> | null} */
@@ -61,6 +64,8 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   let endBootWatch = () => {};
   /** @type {{ root: string, why: Reason } | null} */
   let refused = null;
+  let node = process.execPath;
+  let saidMissing = '';
   let lastStartMono = -Infinity;
   let isReady = false;
   let wasReady = false;
@@ -73,14 +78,29 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   const start = () => {
     lastStartMono = performance.now();
     if (probation && (probation.triesLeft -= 1) < 0) goBack(probation, probation.wasReady ? 'crashed' : 'unready');
+    const gone = missing();
+    if (gone !== null) return waitFor(gone);
     control = tryFork();
     if (!control) return restart();
     follow(control);
   };
+  const waitFor = (/** @type {string} */ path) => {
+    if (path !== saidMissing) log('control-not-started', { missing: path });
+    saidMissing = path;
+    onMissing(path);
+    restart();
+  };
+  /** A version manager may have removed Node.js, or the package of nclust. */
+  const missing = () => [node, mainOf(root)].find((path) => !existsSync(path)) ?? null;
   const tryFork = () => {
     try {
       return withLog((output) =>
-        fork(mainOf(root), [], { env, execArgv: process.execArgv, stdio: ['ignore', output, output, 'ipc'] }),
+        fork(mainOf(root), [], {
+          env,
+          execPath: node,
+          execArgv: process.execArgv,
+          stdio: ['ignore', output, output, 'ipc'],
+        }),
       );
     } catch (error) {
       log('control-not-started', describeError(error)); // For example, memory is full.
@@ -168,6 +188,19 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
       refused = null;
       root = next;
       onMoved(next);
+    },
+    /**
+     * Uses the Node.js and the package of a command instead of those that were removed.
+     * @param {Installation} offer
+     */
+    offer(offer) {
+      const gone = missing();
+      if (gone === null || !existsSync(offer.node) || !existsSync(mainOf(offer.root))) return;
+      if (!existsSync(node)) node = offer.node;
+      if (!existsSync(mainOf(root))) onMoved((root = offer.root));
+      log('control-moved', { gone, node, root });
+      clearTimeout(timer);
+      restart();
     },
     /** @param {boolean} isAnswering  This version of control answers pings. */
     ready(isAnswering) {

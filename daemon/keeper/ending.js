@@ -2,6 +2,7 @@
 // keeper replaces it. After SIGTERM, or when the home was removed, control stops all apps and then
 // requests that the keeper leaves. If control is not ready, the keeper stops the apps and leaves.
 import { describeError, log } from './host/log.js';
+import { lookAfterHome } from './home.js';
 
 /** @import { createControlLink } from './control-link.js' */
 /** @import { createControlSupervisor } from './control-supervisor.js' */
@@ -16,7 +17,6 @@ const CONTROL_EXIT_MS = 5_000;
  */
 const CONTROL_CHECK_MS = 15_000;
 const DEFAULT_KILL_TIMEOUT_MS = 10_000;
-const HOME_CHECK_MS = 3_000;
 
 /**
  * @param {object} o
@@ -25,8 +25,9 @@ const HOME_CHECK_MS = 3_000;
  * @param {ReturnType<typeof createControlSupervisor>} o.supervisor
  * @param {ReturnType<typeof createPipePool>} o.pipes
  * @param {HomeClaim} o.claim
+ * @param {string} o.run
  */
-export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
+export function createShutdown({ keeper, link, supervisor, pipes, claim, run }) {
   let isLeaving = false;
   let isTerminating = false;
 
@@ -76,25 +77,16 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
     }, CONTROL_CHECK_MS);
   };
 
-  /** Terminates if the home is removed, because no command can reach the keeper then. */
-  const watchHome = () => {
-    const timer = setInterval(() => {
-      if (claim.isHeld()) return;
-      clearInterval(timer);
-      log('home-removed', {});
-      terminate();
-    }, HOME_CHECK_MS).unref();
-  };
-
   return {
     leave,
     abdicate,
     listen() {
-      watchHome();
+      // No command can reach the keeper without its home, so it ends then.
+      const lookAgain = lookAfterHome({ run, claim, onLost: terminate });
       process
         .on('SIGTERM', terminate)
         .on('SIGINT', terminate)
-        .on('SIGHUP', () => {})
+        .on('SIGHUP', () => void lookAgain())
         // Ignores SIGUSR2: it is for control, which then opens the log files again.
         .on('SIGUSR2', () => {});
     },

@@ -2,7 +2,9 @@
 // keeper, and agents that have lost their IPC channel to a keeper.
 import { PROTOCOL } from './protocol.js';
 
-/** @import { Server, Socket } from 'node:net' */
+/** @import { Socket } from 'node:net' */
+/** @import { Installation } from './control-supervisor.js' */
+/** @import { HomeClaim } from './lock.js' */
 
 /**
  * @typedef {object} OrphanLine
@@ -17,11 +19,20 @@ import { PROTOCOL } from './protocol.js';
  */
 
 /**
- * @param {Server} server  The lock.
- * @param {string} version
- * @param {KeeperSocketEvents} events
+ * @param {object} o
+ * @param {Pick<HomeClaim, 'onVisitor'>} o.claim
+ * @param {string} o.version
+ * @param {() => void} o.onVisit  A client comes here if the socket of control does not answer.
+ * @param {(offer: Installation) => void} o.onOffer
+ * @param {KeeperSocketEvents} o.events
  */
-export function openKeeperSocket(server, version, { onOrphan, onOrphanMessage, onOrphanGone }) {
+export function openKeeperSocket({
+  claim,
+  version,
+  onVisit,
+  onOffer,
+  events: { onOrphan, onOrphanMessage, onOrphanGone },
+}) {
   /** @type {Set<Socket>} */
   const visitors = new Set();
   /** @type {object | null} */
@@ -41,19 +52,22 @@ export function openKeeperSocket(server, version, { onOrphan, onOrphanMessage, o
     socket.on('error', () => socket.destroy());
     readMessages(socket, (message) => {
       if (instanceId !== null) return onOrphanMessage(instanceId, message);
+      if (typeof message.node === 'string' && typeof message.root === 'string')
+        return onOffer({ node: message.node, root: message.root });
       if (typeof message.orphan !== 'string') return void socket.destroy();
       instanceId = message.orphan;
       onOrphan({ instanceId, send: (answer) => socket.writable && (say(socket, answer), true) });
     });
     say(socket, { v: 1, keeper: { pid: process.pid, version, protocol: PROTOCOL } });
     if (news) say(socket, news);
+    onVisit();
   };
-  server.on('connection', welcome);
+  claim.onVisitor(welcome);
 
   /**
    * Sends the message to all clients, and to each client that connects later.
-   * @param {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }}
-   *   latest
+   * @param {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }
+   *   | { event: 'control-missing', path: string }} latest
    */
   const announce = (latest) => {
     news = { v: 1, ...latest };
@@ -65,6 +79,10 @@ export function openKeeperSocket(server, version, { onOrphan, onOrphanMessage, o
     onControlReady(pid) {
       failure = null;
       announce({ event: 'control-ready', pid });
+    },
+    /** @param {string} path  A command answers with its own Node.js and package. */
+    onControlMissing(path) {
+      announce({ event: 'control-missing', path });
     },
     /** @param {string | null} message */
     onControlFatal(message) {

@@ -8,24 +8,35 @@
 //      the name exists -> back to 2
 //   4. look again: a higher number exists, because this process was slow and another process has
 //      removed the lower names -> remove the own name, back to 2
-import { existsSync, linkSync, mkdirSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
+//
+// Another program may remove the lock. Before step 3, a new keeper therefore looks for the process
+// of a keeper, which then puts its lock back by the same steps (home.js).
+import { linkSync, mkdirSync, readdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { wakeKeeper } from '../../lib/shared/daemon/keeper-process.js';
+import { readStat, signalProcess } from './host/processes.js';
 
-/** @import { Server } from 'node:net' */
+/** @import { Server, Socket } from 'node:net' */
 
 /** No process listens. ECONNRESET: the listener exited while this connection was in the queue. */
 const NOT_LISTENING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
 const NAME = /^keeper\.(\d+)\.(sock|left)$/;
+const PRIVATE = /^c\.(\d+)\./;
+const PIPE = /^p-(\d+)-/;
 
 /**
  * @typedef {object} HomeClaim
  * @property {true} owned
  * @property {number} epoch
- * @property {Server} server
+ * @property {(listener: (socket: Socket) => void) => void} onVisitor
  * @property {() => boolean} isHeld  false when the lock was removed, so that no client can connect.
+ * @property {() => Promise<boolean>} restore  Binds the lock again, after it was removed. false:
+ *   another keeper has the home.
  * @property {() => void} leave  Leaves a mark, so that later keepers use higher numbers.
  */
+
+/** @typedef {{ server: Server, epoch: number, path: string, inode: number }} Lock */
 
 /**
  * @param {string} run
@@ -33,18 +44,58 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
  */
 export async function claimHome(run) {
   mkdirSync(run, { recursive: true, mode: 0o700 });
+  const first = await take(run);
+  if (!first) return { owned: false };
+  let lock = first;
+  /** @type {(socket: Socket) => void} */
+  let onVisitor = () => {};
+  const listen = () => void lock.server.on('connection', (socket) => onVisitor(socket));
+  listen();
+  return {
+    owned: true,
+    epoch: first.epoch,
+    onVisitor(listener) {
+      onVisitor = listener;
+    },
+    isHeld: () => statSync(lock.path, { throwIfNoEntry: false })?.ino === lock.inode,
+    async restore() {
+      makeRun(run);
+      const next = await take(run);
+      if (!next) return false;
+      lock.server.close();
+      lock = next;
+      listen();
+      return true;
+    },
+    leave: () => leave(run, lock),
+  };
+}
+
+/** @param {string} run */
+export function makeRun(run) {
+  // Not recursive: a home that was removed must not come back.
+  if (!statSync(run, { throwIfNoEntry: false })) mkdirSync(run, { mode: 0o700 });
+}
+
+/**
+ * @param {string} run
+ * @returns {Promise<Lock | null>}  null: a living keeper has the home.
+ */
+async function take(run) {
   const server = createServer();
   // Adds the time, because in a container the pid repeats at each boot, and the socket of a process
   // that was killed at this point may still exist.
   const own = join(run, `c.${process.pid}.${Date.now().toString(36).slice(-4)}`);
   await listenPrivately(server, own);
+  const { ino: inode } = statSync(own);
   for (;;) {
     const highest = entries(run).at(-1);
-    if (highest?.isSocket && (await accepts(join(run, highest.name)))) {
+    const isTaken = highest?.isSocket && (await accepts(join(run, highest.name)));
+    if (isTaken || wakeKeeper(dirname(run)) !== null) {
       server.close();
-      return { owned: false };
+      return null;
     }
-    const epoch = (highest?.number ?? 0) + 1;
+    const epoch = Math.max(highest?.number ?? 0, ...pipeEpochs(run)) + 1;
     const path = join(run, `keeper.${epoch}.sock`);
     if (!tryLink(own, path)) continue;
     if (entries(run).at(-1)?.number !== epoch) {
@@ -52,9 +103,18 @@ export async function claimHome(run) {
       continue;
     }
     clearAway(run, epoch);
-    unlinkSync(own);
-    return { owned: true, epoch, server, isHeld: () => existsSync(path), leave: () => leave(run, epoch, server) };
+    return { server, epoch, path, inode };
   }
+}
+
+/**
+ * If every lock was removed, only the pipes show which numbers were used.
+ * @param {string} run
+ */
+function pipeEpochs(run) {
+  return readdirSync(run)
+    .flatMap((name) => PIPE.exec(name)?.[1] ?? [])
+    .map(Number);
 }
 
 /**
@@ -73,14 +133,15 @@ function entries(run) {
  * @param {string} path
  */
 function listenPrivately(server, path) {
-  const mask = process.umask(0o177);
-  const listening = /** @type {Promise<void>} */ (
+  return /** @type {Promise<void>} */ (
     new Promise((resolve, reject) => {
       server.once('error', reject);
+      // listen() binds before it returns. A process that starts later must not get this mask.
+      const mask = process.umask(0o177);
       server.listen(path, () => resolve());
+      process.umask(mask);
     })
   );
-  return listening.finally(() => process.umask(mask));
 }
 
 /**
@@ -119,11 +180,25 @@ function tryLink(from, to) {
 }
 
 /**
+ * Removes the names of dead keepers. The private name of a living keeper stays, because
+ * systemd-tmpfiles knows a living socket by the name that was bound. So it removes neither this
+ * name nor the folders above.
  * @param {string} run
  * @param {number} epoch
  */
 function clearAway(run, epoch) {
   for (const { name, number } of entries(run)) if (number < epoch) unlinkIfThere(join(run, name));
+  for (const name of readdirSync(run)) {
+    const pid = PRIVATE.exec(name)?.[1];
+    if (pid !== undefined && !isRunning(Number(pid))) unlinkIfThere(join(run, name));
+  }
+}
+
+/** @param {number} pid */
+function isRunning(pid) {
+  if (process.platform !== 'linux') return signalProcess(pid, 0) !== 'gone';
+  const stat = readStat(pid);
+  return stat !== null && stat.state !== 'Z';
 }
 
 /** @param {string} path */
@@ -138,11 +213,11 @@ function unlinkIfThere(path) {
 
 /**
  * @param {string} run
- * @param {number} epoch
- * @param {Server} server
+ * @param {Lock} lock
  */
-function leave(run, epoch, server) {
+function leave(run, { epoch, path, server }) {
   writeFileSync(join(run, `keeper.${epoch}.left`), '', { mode: 0o600 });
-  unlinkIfThere(join(run, `keeper.${epoch}.sock`));
+  unlinkIfThere(path);
+  clearAway(run, epoch);
   server.close();
 }

@@ -3,7 +3,7 @@
 // previous keeper has died (docs/architecture.md).
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { findHomeFault } from '../../lib/shared/daemon/home-folders.js';
@@ -34,7 +34,6 @@ async function main() {
   const home = process.env.NCLUST_HOME ?? '';
   const isInherited = process.env.NCLUST_KEEPER_INHERIT === '1';
   const env = takeEnvironment();
-  process.title = `nclust keeper (${home})`;
   const fault = findHomeFault(home);
   // Reports the fault on stderr, before logTo(), because the log may be a link to another file.
   if (fault) failed(Object.assign(new Error(fault.message), { code: 'ERR_NCLUST_HOME_EXPOSED', hint: fault.hint }));
@@ -64,7 +63,13 @@ function keep({ env, isInherited, claim, run, digest }) {
 
   const link = createControlLink(log);
   const keeper = new Keeper({ pipes, version, log, emit: withIdleGc(link.event) });
-  const keeperSocket = openKeeperSocket(claim.server, version, keeper.keeperSocketEvents);
+  const keeperSocket = openKeeperSocket({
+    claim,
+    version,
+    onVisit: () => link.event('visited', {}),
+    onOffer: (offer) => supervisor.offer(offer),
+    events: keeper.keeperSocketEvents,
+  });
   const supervisor = createControlSupervisor({
     env,
     root: ROOT,
@@ -76,9 +81,10 @@ function keep({ env, isInherited, claim, run, digest }) {
       keeperSocket.onControlEnded();
     },
     onMoved: takeAgentFrom,
+    onMissing: keeperSocket.onControlMissing,
     ping: () => link.event('ping', {}),
   });
-  const ending = createShutdown({ keeper, link, supervisor, pipes, claim });
+  const ending = createShutdown({ keeper, link, supervisor, pipes, claim, run });
   link.serve({
     verbs: {
       ...keeper.verbs,
@@ -103,6 +109,8 @@ function keep({ env, isInherited, claim, run, digest }) {
     },
   });
   ending.listen();
+  // A new keeper looks for this title (keeper-process.js), so only the owner of the home has it.
+  process.title = `nclust keeper (${dirname(run)})`;
 
   log('keeper-started', { pid: process.pid, epoch: claim.epoch, version, node: process.version, isInherited });
   if (!isInherited) return supervisor.start();

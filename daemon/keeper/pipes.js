@@ -2,10 +2,22 @@
 // the kernel keeps up to 64 KiB of output for the next control. Each instance has separate pipes,
 // so the lines of two instances do not mix.
 import { spawn } from 'node:child_process';
-import { closeSync, constants, fchownSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchownSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { makeUnnamedPipes, releaseUnnamedPipe } from './host/unnamed-pipes.js';
+import { makeRun } from './lock.js';
 
 /** @import { Owner } from './host/owner.js' */
 
@@ -36,7 +48,7 @@ export function createPipePool(run, epoch) {
   let filling = null;
 
   const fill = () => {
-    filling ??= makeFifos(nextNames(), dirname(run))
+    filling ??= makeFifos(nextNames(), run)
       .then((paths) => void free.push(...paths))
       .finally(() => {
         filling = null;
@@ -45,8 +57,15 @@ export function createPipePool(run, epoch) {
   };
   const nextNames = () => Array.from({ length: POOL_BATCH }, () => join(run, `p-${epoch}-${(made += 1)}`));
   const take = async (/** @type {number} */ count) => {
-    while (free.length < count) await fill();
-    const paths = free.splice(0, count);
+    /** @type {string[]} */
+    const paths = [];
+    while (paths.length < count) {
+      if (free.length === 0) await fill();
+      for (const path of free.splice(0, count - paths.length)) {
+        if (existsSync(path)) paths.push(path);
+        else removePipe(path); // Another program has removed the name.
+      }
+    }
     // Ignores an error. If the pool is empty, the next start fills the pool and gets the error.
     if (free.length < POOL_LOW) fill().catch(() => {});
     return paths;
@@ -88,22 +107,33 @@ export function createPipePool(run, epoch) {
     },
     /** @param {(string | null)[]} paths */
     remove(paths) {
-      for (const path of paths) if (path !== null) removePipe(path);
+      // The other paths lead to the descriptor of a process.
+      for (const path of paths) if (path !== null && dirname(path) === run) removePipe(path);
     },
     /**
      * Removes the pipes of earlier keepers.
      * @param {Set<string | null>} inUse  Pipes that stay, because control opens pipes by name.
      */
     clearAway(inUse) {
-      for (const name of readdirSync(run)) {
+      for (const name of namesIn(run)) {
         const path = join(run, name);
         if (name.startsWith('p-') && !name.startsWith(`p-${epoch}-`) && !inUse.has(path)) removePipe(path);
       }
     },
     removeAll() {
-      for (const name of readdirSync(run)) if (name.startsWith('p-')) removePipe(join(run, name));
+      for (const name of namesIn(run)) if (name.startsWith('p-')) removePipe(join(run, name));
     },
   };
+}
+
+/**
+ * @param {string} path
+ * @param {number} fd  The pipe that had this path.
+ * @returns {string}  A path by which control can open the pipe, also if its name was removed.
+ */
+export function pathTo(path, fd) {
+  const [ours, named] = [fstatSync(fd), statSync(path, { throwIfNoEntry: false })];
+  return ours.ino === named?.ino && ours.dev === named.dev ? path : `/proc/${process.pid}/fd/${fd}`;
 }
 
 /**
@@ -141,6 +171,15 @@ function isFree(path) {
   }
 }
 
+/** @param {string} run */
+function namesIn(run) {
+  try {
+    return readdirSync(run);
+  } catch {
+    return []; // Another program removed the folder. The next start makes it again.
+  }
+}
+
 /** @param {string} path */
 function removePipe(path) {
   releaseUnnamedPipe(path);
@@ -149,11 +188,12 @@ function removePipe(path) {
 
 /**
  * @param {string[]} paths
- * @param {string} home
+ * @param {string} run
  * @returns {Promise<string[]>}  The new pipes: without mkfifo(1), only some of the paths.
  */
-async function makeFifos(paths, home) {
-  const env = { PATH: process.env.PATH, NCLUST_HOME: home };
+async function makeFifos(paths, run) {
+  const env = { PATH: process.env.PATH, NCLUST_HOME: dirname(run) };
+  makeRun(run);
   try {
     await mkfifo(paths, env);
     return paths;

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { findKeeper } from '../client/keeper-socket.js';
 import { tryConnect } from '../client/try-connect.js';
 import { TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
@@ -74,25 +74,17 @@ function welcomed(socket, signal) {
 }
 
 /**
- * Whether the last keeper exited and was not killed. Then it has left a mark, or all marks are
- * gone, because the home was removed.
+ * Whether the last keeper exited and was not killed. Then it has left a mark, or the home was
+ * removed.
  * @param {string} run
  */
 export function hasLeft(run) {
-  const marks = marksIn(run)
+  if (!existsSync(run)) return true;
+  const marks = readdirSync(run)
     .map((name) => /^keeper\.(\d+)\.(sock|left)$/.exec(name))
     .filter((match) => match !== null);
   const highest = Math.max(0, ...marks.map((match) => Number(match[1])));
-  return highest === 0 || marks.some((match) => Number(match[1]) === highest && match[2] === 'left');
-}
-
-/** @param {string} run */
-function marksIn(run) {
-  try {
-    return readdirSync(run);
-  } catch {
-    return []; // The home was removed. A keeper leaves in this case, too.
-  }
+  return marks.some((match) => Number(match[1]) === highest && match[2] === 'left');
 }
 
 /**

@@ -38,23 +38,19 @@ export async function connectOrLaunch(home, callerSignal) {
   checkHome(home);
   const paths = homePaths(home);
   const { signal, release } = createDeadline(LAUNCH_DEADLINE_MS, callerSignal);
-  /** @type {string | null} */
-  let failure = null;
+  /** @type {Reason} */
+  const reason = { text: null };
   try {
     for (;;) {
       const socket = await tryConnect(paths.sock, signal);
       if (socket && socket !== 'busy') return socket;
       const keeper = socket ?? (await keeperOf(paths.run, signal));
-      if (keeper === 'busy') await pause();
-      else if (keeper)
-        await waitAtKeeperSocket(keeper, signal, (reason) => {
-          failure = reason;
-        });
+      if (keeper) await waitForKeeper(keeper, signal, reason);
       else await launch(paths, signal);
     }
   } catch (error) {
     if (!signal.aborted || callerSignal?.aborted) throw error;
-    throw await unreachable(paths, failure, LAUNCH_DEADLINE_MS);
+    throw await unreachable(paths, reason, LAUNCH_DEADLINE_MS);
   } finally {
     release();
   }
@@ -71,23 +67,19 @@ export async function connectOnly(home, callerSignal) {
   if (!checkWayTo(home)) return null;
   const paths = homePaths(home);
   const { signal, release } = createDeadline(RETURN_DEADLINE_MS, callerSignal);
-  /** @type {string | null} */
-  let failure = null;
+  /** @type {Reason} */
+  const reason = { text: null };
   try {
     for (;;) {
       const socket = await tryConnect(paths.sock, signal);
       if (socket && socket !== 'busy') return socket;
       const keeper = socket ?? (await keeperOf(paths.run, signal));
       if (!keeper) return null;
-      if (keeper === 'busy') await pause();
-      else
-        await waitAtKeeperSocket(keeper, signal, (reason) => {
-          failure = reason;
-        });
+      await waitForKeeper(keeper, signal, reason);
     }
   } catch (error) {
     if (!signal.aborted || callerSignal?.aborted) throw error;
-    throw await unreachable(paths, failure, RETURN_DEADLINE_MS);
+    throw await unreachable(paths, reason, RETURN_DEADLINE_MS);
   } finally {
     release();
   }
@@ -131,15 +123,28 @@ async function keeperOf(run, signal) {
   return findKeeper(run, signal);
 }
 
+/** @typedef {{ text: string | null }} Reason  Why control does not answer. Null: not known. */
+
+const SILENT = 'its keeper does not answer';
+
 /**
- * @param {Socket} keeper
+ * @param {Socket | 'busy'} keeper
  * @param {AbortSignal} signal
- * @param {(reason: string) => void} onFailure
+ * @param {Reason} reason
  */
-async function waitAtKeeperSocket(keeper, signal, onFailure) {
+async function waitForKeeper(keeper, signal, reason) {
+  reason.text ??= SILENT;
+  if (keeper === 'busy') return pause();
   const { waitForControl } = await import('./keeper-socket.js');
   const startedMono = performance.now();
-  await waitForControl(keeper, signal, onFailure);
+  await waitForControl(keeper, signal, {
+    answer() {
+      if (reason.text === SILENT) reason.text = null;
+    },
+    failure(text) {
+      reason.text = text;
+    },
+  });
   // If the keeper reports at once that control is ready, although the socket of control did not
   // answer, then control is exiting, or its socket was removed. A pause avoids a busy loop.
   if (performance.now() - startedMono < PAUSE_MS) await pause();
@@ -156,17 +161,23 @@ async function launch(paths, signal) {
 
 /**
  * @param {HomePaths} paths
- * @param {string | null} failure
+ * @param {Reason} reason
  * @param {number} waitedMs
  */
-async function unreachable(paths, failure, waitedMs) {
+async function unreachable(paths, { text }, waitedMs) {
   const { readTail } = await import('./spawn-keeper.js');
-  const why = failure ?? 'it reported no reason';
+  const { findManagerProcesses } = await import('../shared/daemon/keeper-process.js');
+  const pids = findManagerProcesses(paths.home).map(({ pid, role }) => `${role} ${pid}`);
+  const why = text ?? 'it reported no reason';
   return new NclustError(
     'ERR_NCLUST_DAEMON_UNREACHABLE',
-    `The manager of "${paths.home}" did not answer within ${waitedMs / 1_000}s: ${why}.`,
+    `The manager of "${paths.home}" did not answer within ${waitedMs / 1_000}s: ` +
+      `${why}${pids.length > 0 ? ` (${pids.join(', ')})` : ''}.`,
     {
-      hint: `The whole log is in ${paths.daemonLog}`,
+      hint:
+        text === SILENT
+          ? `The apps keep running. End the manager with "kill -9" and its pids, then run: nclust resurrect`
+          : `The whole log is in ${paths.daemonLog}`,
       data: { lastLines: readTail(paths.daemonLog) },
     },
   );

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { findManagerProcesses } from '../shared/daemon/keeper-process.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { newToken, openClient } from './client.js';
@@ -21,14 +22,41 @@ const END_DEADLINE_MS = 10_000;
 export async function kill(context, _targets, { json }) {
   // Starts a manager if apps are saved: the apps may have outlived a manager that died, and only a
   // manager finds and ends them.
-  const client =
-    (await context.runningManager()) ?? (countSavedApps(context.home) > 0 ? await startAndLeave(context) : null);
-  if (client) await killAndWait(client, context.home);
+  const wasRunning = await endingSilent(context.home, async (hasEnded) => {
+    const client =
+      (await context.runningManager()) ??
+      (hasEnded || countSavedApps(context.home) > 0 ? await startAndLeave(context) : null);
+    if (client) await killAndWait(client, context.home);
+    return client !== null;
+  });
   if (!json)
     context.talk(
-      client ? 'All apps and the manager have exited.' : `No nclust runs in ${context.home}; there is nothing to stop.`,
+      wasRunning
+        ? 'All apps and the manager have exited.'
+        : `No nclust runs in ${context.home}; there is nothing to stop.`,
     );
-  return { wasRunning: client !== null };
+  return { wasRunning };
+}
+
+/**
+ * If the manager does not answer, ends it with SIGKILL and makes another attempt: the next keeper
+ * and control find the apps.
+ * @template T
+ * @param {string} home
+ * @param {(hasEnded: boolean) => Promise<T>} attempt
+ * @returns {Promise<T>}
+ */
+async function endingSilent(home, attempt) {
+  try {
+    return await attempt(false);
+  } catch (error) {
+    if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_DAEMON_UNREACHABLE') throw error;
+    const pids = findManagerProcesses(home).map(({ pid }) => pid);
+    if (pids.length === 0) throw error;
+    for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+    await waitForEnd(pids, END_DEADLINE_MS);
+    return attempt(true);
+  }
 }
 
 /**
@@ -88,12 +116,22 @@ const MAX_TRIES = 3;
  * @param {AbortSignal} signal
  * @returns {Promise<{ wasRunning: boolean }>}  Resolves when keeper and control are gone.
  */
-export async function endManager(home, signal) {
+export function endManager(home, signal) {
+  return endingSilent(home, (hasEnded) => tryToEnd(home, signal, hasEnded));
+}
+
+/**
+ * @param {string} home
+ * @param {AbortSignal} signal
+ * @param {boolean} hasEnded
+ */
+async function tryToEnd(home, signal, hasEnded) {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     // Starts a manager if apps are saved: the apps may have outlived a manager that died, and only
     // a manager finds and ends them.
     const client =
-      (await unlessLost(open(home, signal))) ?? (countSavedApps(home) > 0 ? await launchAndOpen(home, signal) : null);
+      (await unlessLost(open(home, signal))) ??
+      (hasEnded || countSavedApps(home) > 0 ? await launchAndOpen(home, signal) : null);
     if (!client) return { wasRunning: tried > 0 };
     if (await tryKill(client, signal)) {
       await waitUntilGone(home, client, signal);

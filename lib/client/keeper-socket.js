@@ -1,5 +1,7 @@
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { wakeKeeper } from '../shared/daemon/keeper-process.js';
 import { createLineReader } from '../shared/wire/rpc.js';
 import { tryConnect } from './try-connect.js';
 
@@ -13,21 +15,31 @@ const KEEPER_LINE_MAX_BYTES = 64 * 1024;
  * socket with a lower number: see daemon/keeper/lock.js.
  * @param {string} run
  * @param {AbortSignal} signal
+ * @returns {Promise<Socket | 'busy' | null>}  busy: also if the socket of a living keeper was
+ *   removed. The keeper puts it back.
  */
 export async function findKeeper(run, signal) {
+  if (signal.aborted) throw signal.reason;
   const highest = highestSocket(run);
-  return highest === 0 ? null : tryConnect(join(run, `keeper.${highest}.sock`), signal);
+  const socket = highest === 0 ? null : await tryConnect(join(run, `keeper.${highest}.sock`), signal);
+  return socket ?? (wakeKeeper(dirname(run)) === null ? null : 'busy');
 }
 
+/** The package of this command. */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+
 /**
- * Waits at a keeper socket until control can be reached. Closes the socket.
+ * Waits at a keeper socket until control can be reached. Closes the socket. If the keeper cannot
+ * start control, because its Node.js or its package was removed, offers those of this command.
  * @param {Socket} socket
  * @param {AbortSignal} signal
- * @param {(reason: string) => void} onFailure  Called if control fails. The keeper retries.
+ * @param {object} on
+ * @param {() => void} on.answer  Called for each line of the keeper.
+ * @param {(reason: string) => void} on.failure  Called if control fails. The keeper retries.
  * @returns {Promise<'ready' | 'gone'>}  gone: the connection ended first, or a line was too long.
  *   Rejects if the signal aborts.
  */
-export function waitForControl(socket, signal, onFailure) {
+export function waitForControl(socket, signal, on) {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       socket.destroy();
@@ -44,8 +56,13 @@ export function waitForControl(socket, signal, onFailure) {
       onTooLong: () => finish('gone'),
       onLine: (line) => {
         const said = readKeeperLine(line);
+        on.answer();
         if (said.event === 'control-ready') finish('ready');
-        if (said.event === 'control-failed') onFailure(String(said.message));
+        if (said.event === 'control-missing') {
+          on.failure(`"${said.path}" was removed, so the keeper cannot start the manager`);
+          socket.write(`${JSON.stringify({ node: process.execPath, root: ROOT })}\n`);
+        }
+        if (said.event === 'control-failed') on.failure(String(said.message));
       },
     });
     signal.addEventListener('abort', onAbort, { once: true });
@@ -91,7 +108,7 @@ function highestSocket(run) {
 
 /**
  * @param {string} line
- * @returns {{ event?: string, message?: string }}
+ * @returns {{ event?: string, message?: string, path?: string }}
  */
 function readKeeperLine(line) {
   try {

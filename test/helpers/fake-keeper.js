@@ -81,6 +81,8 @@ export class FakeKeeper {
   refusedWhy = null;
   /** The keeper dies when it receives this verb, before it acts. @type {string | null} */
   diesAt = null;
+  /** False: this request waits for ever. @type {(verb: string) => boolean} */
+  answers = () => true;
   /** @type {(params: any) => Behaviour} */
   behave = () => ({ listensAfterMs: 10 });
   /** @type {(verb: string, params: any) => void} */
@@ -243,6 +245,7 @@ export class FakeKeeper {
     const { verb, params } = message;
     this.requests.push({ verb, params });
     if (verb === this.diesAt) return this.die();
+    if (!this.answers(verb)) return;
     if (verb === 'snapshot' && this.#spawning > 0)
       return void this.#afterSpawning.push(() => this.#respond(message, port));
     const heldUpMs = verb === 'ping' ? this.#heldUpMs(params.instanceId) : 0;

@@ -9,9 +9,12 @@ const ALLOWED = {
   'daemon/keeper/keeper.js': 'the verb `signal`: what a user asks for with sendSignal',
   'daemon/keeper/control-supervisor.js': 'a control on trial that does not answer: no app',
   'daemon/control/keeper-link/launch.js': 'a keeper that hangs before it has taken over: no app',
+  'daemon/control/keeper-link/session.js': 'a keeper that hangs, at `kill`: no app',
   'daemon/control/logs/shipping/transports.js':
     'a command that logs go to and that does not end with its input: no app',
   'daemon/control/spawn/secret-source.js': 'a command for a secret that has not ended in time: no app',
+  'lib/client/end-manager.js': 'a manager that does not answer, before `kill` starts the next: no app',
+  'lib/shared/daemon/keeper-process.js': 'a keeper whose socket was removed: SIGHUP, no app',
   'lib/commands/daemon.js': 'the manager itself, at the end or when half of it hangs: no app',
   'lib/commands/monit.js': 'the command itself, which puts the terminal right first: no app',
   'lib/config/file/evaluate.js':

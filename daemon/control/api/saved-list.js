@@ -51,7 +51,7 @@ export const savedListMethods = {
     if (apps.length > 0 && readSealed(paths.dump).kind === 'missing') keepList(context, apps);
     if (apps.length > 0 && control.registry.ending === null)
       control.mutate('kill', token, () => ({ desired: emptyDesired(), up: [], gone: [], about: [] }));
-    await control.end('kill');
+    await control.session.insist(control.end('kill'));
     return {};
   },
 };

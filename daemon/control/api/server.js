@@ -1,9 +1,9 @@
-import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { serveConnection } from './connection.js';
 
-/** @import { Socket } from 'node:net' */
+/** @import { Server, Socket } from 'node:net' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Answer } from './connection.js' */
@@ -12,7 +12,10 @@ import { serveConnection } from './connection.js';
 const CLIENTS_MAX = 500;
 
 export class ApiServer {
-  #server;
+  /** @type {Server | null} */
+  #server = null;
+  #onClient;
+  #managerLog;
   /** @type {Map<Socket, { close: () => Promise<void> }>} */
   #clients = new Map();
   /** @type {{ sock: string, inode: number } | null} */
@@ -22,17 +25,17 @@ export class ApiServer {
 
   /** @param {{ answer: Answer, clock: Clock, managerLog: ManagerLog }} o */
   constructor({ answer, clock, managerLog }) {
-    this.#server = createServer((socket) => {
+    this.#managerLog = managerLog;
+    this.#onClient = (/** @type {Socket} */ socket) => {
       this.#clients.set(socket, serveConnection(socket, { answer, clock }));
       socket.once('close', () => this.#clients.delete(socket));
-    });
-    this.#server.maxConnections = CLIENTS_MAX;
-    this.#server.on('error', (error) => managerLog('socket-error', { message: error.message }));
+    };
   }
 
   /**
    * Binds a temporary name and renames it. libuv removes the name that it bound, so a control that
-   * closes late cannot remove the socket of its successor.
+   * closes late cannot remove the socket of its successor. If called again, replaces a socket that
+   * was removed.
    * @param {object} o
    * @param {string} o.sock
    * @param {string} o.run  A folder on the same file system.
@@ -40,14 +43,18 @@ export class ApiServer {
    */
   async listen({ sock, run }) {
     const own = join(run, `c-${process.pid}.sock`);
+    if (!statSync(run, { throwIfNoEntry: false })) mkdirSync(run, { mode: 0o700 });
     rmSync(own, { force: true });
+    const server = createServer(this.#onClient);
+    server.maxConnections = CLIENTS_MAX;
+    server.on('error', (error) => this.#managerLog('socket-error', { message: error.message }));
     const mask = process.umask(0o177);
     const listening = new Promise((resolve, reject) => {
-      this.#server.once('listening', () => resolve(undefined)).once('error', reject);
+      server.once('listening', () => resolve(undefined)).once('error', reject);
     });
     try {
       // The umask can be restored after this call, because listen() binds before it returns.
-      this.#server.listen(own);
+      server.listen(own);
     } finally {
       process.umask(mask);
     }
@@ -55,6 +62,13 @@ export class ApiServer {
     chmodSync(own, 0o600);
     this.#bound = { sock, inode: statSync(own).ino };
     renameSync(own, sock);
+    this.#server?.close(); // Its clients stay.
+    this.#server = server;
+  }
+
+  /** @returns {boolean}  true if another program has removed the socket. */
+  isMissing() {
+    return this.#bound !== null && this.#closed === null && !statSync(this.#bound.sock, { throwIfNoEntry: false });
   }
 
   /** Accepts no more clients, and resolves after requests in progress are answered. Idempotent. */
@@ -64,7 +78,8 @@ export class ApiServer {
   }
 
   async #close() {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
+    const server = this.#server;
+    const closed = new Promise((resolve) => (server ? server.close(resolve) : resolve(undefined)));
     await Promise.all([...this.#clients.values()].map((client) => client.close()));
     await closed;
     // Does not remove the socket if a successor has put its own socket there.

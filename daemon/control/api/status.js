@@ -133,12 +133,15 @@ function withoutReady({ desired, instances }) {
 }
 
 /**
- * Returns a notice if the keeper refused an installation. The notice stays until the next update,
- * because perhaps no user saw the refusal.
+ * Returns notices if the keeper does not answer, and if it refused an installation. The second
+ * notice stays until the next update, because perhaps no user saw the refusal.
  * @param {ApiContext['control']} control
  */
-function refusals({ keeper }) {
-  return keeper?.refusedRoot ? [describeRefusal(keeper.refusedRoot, keeper.refusedWhy)] : [];
+function refusals({ keeper, session: { trouble } }) {
+  return [
+    ...(trouble ? [trouble.message] : []),
+    ...(keeper?.refusedRoot ? [describeRefusal(keeper.refusedRoot, keeper.refusedWhy)] : []),
+  ];
 }
 
 /** @param {ApiContext} context */

@@ -74,6 +74,8 @@
  * ) => void} requestInOrder  Like request(), but calls back synchronously, because a promise would
  *   resolve after events that arrived in the same message. Does nothing if the keeper is gone.
  * @property {(event: string, data: object) => void} announce
+ * @property {() => number} heard  Number of messages from the keeper.
+ * @property {() => boolean} isWaiting  A request has no answer yet.
  * @property {() => void} close  Stops listening. Open requests stay unanswered.
  */
 
@@ -107,6 +109,7 @@ export function createKeeperLink(port, { onEvent, onLost }) {
   /** @type {Map<number, Waiting>} */
   const waiting = new Map();
   let nextId = 1;
+  let heard = 0;
   let isLost = false;
 
   /**
@@ -115,6 +118,7 @@ export function createKeeperLink(port, { onEvent, onLost }) {
    */
   function onMessage(message, handle) {
     if (message?.v !== VERSION) return;
+    heard += 1;
     if (typeof message.event === 'string') return onEvent(message.event, message.data ?? {}, handle);
     const request = waiting.get(message.id);
     waiting.delete(message.id);
@@ -162,6 +166,8 @@ export function createKeeperLink(port, { onEvent, onLost }) {
     announce(event, data) {
       if (!isLost) port.send({ v: VERSION, event, data }, undefined, {}, ignoreSendError);
     },
+    heard: () => heard,
+    isWaiting: () => waiting.size > 0,
     close() {
       port.off('message', onMessage);
       port.off('disconnect', onDisconnect);

@@ -1,3 +1,4 @@
+import { NclustError } from '../../../lib/shared/errors.js';
 import { createKeeperLink, KeeperLost } from './link.js';
 import { createListenerCopies } from './listener-copies.js';
 import { tell } from './tell.js';
@@ -7,6 +8,11 @@ import { tell } from './tell.js';
 /** @import { LoopContext } from './tell.js' */
 
 const RELAUNCH_MS = 1_000;
+
+/** At this number of silent looks, control asks the keeper, because another request may take long. */
+const ASK_LOOKS = 4;
+/** Shorter than the time limit of `list` in the client, so that the client gets the reason. */
+const SILENT_LOOKS = 8;
 
 /**
  * @typedef {object} Loop
@@ -47,6 +53,11 @@ export class KeeperSession {
   #waitingForNext = [];
   /** @type {Promise<void> | null} */
   #exchange = null;
+  #silentLooks = 0;
+  #heard = 0;
+  #launchError = '';
+  /** Each function rejects a wait for the keeper. @type {Set<(error: NclustError) => void>} */
+  #waits = new Set();
 
   /**
    * @param {LoopContext} context  The session sets `context.link`.
@@ -93,7 +104,73 @@ export class KeeperSession {
    */
   async request(verb, params) {
     if (!this.#context.link) throw new KeeperLost();
-    return this.#context.link.request(verb, params);
+    return this.unlessSilent(this.#context.link.request(verb, params));
+  }
+
+  /** @returns {NclustError | null}  Not null: nothing can be started or stopped. */
+  get trouble() {
+    if (this.#silentLooks < SILENT_LOOKS) return null;
+    const pid = this.#snapshot?.pid ?? 0;
+    const [what, next] = this.#context.link
+      ? [`The keeper (pid ${pid}) does not answer`, `kill -9 ${pid}`]
+      : [`The keeper has exited, and another one cannot be started (${this.#launchError})`, 'nclust update'];
+    return new NclustError(
+      'ERR_NCLUST_DAEMON_UNREACHABLE',
+      `${what}, so nclust can neither start nor stop a process now. The apps keep running.`,
+      {
+        hint: `Changes are saved, and nclust makes them later. To get another keeper, run: ${next}`,
+      },
+    );
+  }
+
+  /**
+   * @template T
+   * @param {Promise<T>} work
+   * @returns {Promise<T>}  Also rejects if the keeper hangs, or cannot be started.
+   */
+  unlessSilent(work) {
+    const { trouble } = this;
+    // Promise.race() prefers `work` if it has settled already.
+    if (trouble) return Promise.race([work, Promise.reject(trouble)]);
+    return new Promise((resolve, reject) => {
+      this.#waits.add(reject);
+      void work.then(resolve, reject).finally(() => this.#waits.delete(reject));
+    });
+  }
+
+  /**
+   * Ends a keeper that hangs. Its successor takes over the processes, and can end them.
+   * @template T
+   * @param {Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  async insist(work) {
+    try {
+      return await this.unlessSilent(work);
+    } catch (error) {
+      const { link, parts } = this.#context;
+      const pid = this.#snapshot?.pid;
+      if (!link || !this.trouble || !pid) throw error;
+      parts.managerLog('silent-keeper-killed', { pid });
+      this.#silentLooks = 0;
+      process.kill(pid, 'SIGKILL');
+      return this.unlessSilent(work);
+    }
+  }
+
+  /** Control calls this once a second. Counts looks, because the machine may have slept. */
+  look() {
+    const { link, parts } = this.#context;
+    const heard = link?.heard() ?? 0;
+    const isSilent = !link || (link.isWaiting() && heard === this.#heard);
+    this.#heard = heard;
+    if (!isSilent && this.trouble) parts.managerLog('keeper-answers', { pid: this.#snapshot?.pid });
+    this.#silentLooks = isSilent ? this.#silentLooks + 1 : 0;
+    if (this.#silentLooks === ASK_LOOKS) link?.request('sockets', {}).catch(() => {}); // The loss is handled elsewhere.
+    if (this.#silentLooks !== SILENT_LOOKS) return;
+    const trouble = /** @type {NclustError} */ (this.trouble);
+    parts.managerLog('keeper-silent', { message: trouble.message });
+    for (const reject of this.#waits) reject(trouble);
   }
 
   /**
@@ -141,19 +218,20 @@ export class KeeperSession {
     });
     const { snapshot, orphans } = await this.#loop.introduce();
     this.#snapshot = snapshot;
+    this.#silentLooks = 0;
     this.#loop.onMet(snapshot, orphans);
   }
 
   /** @param {Installation} successor */
   async #abdicate(successor) {
     const { link } = this.#context;
-    if (!link) throw new KeeperLost();
     this.#successor = successor;
+    if (!link) return this.waitForNext();
     // Holds events, because a keeper that is about to exit would lose the requests that follow from
     // them.
     this.#loop.hold();
     try {
-      await link.request('abdicate', {});
+      await this.unlessSilent(link.request('abdicate', {}));
     } catch (error) {
       if (error instanceof KeeperLost) return this.waitForNext();
       this.#successor = null;
@@ -180,7 +258,8 @@ export class KeeperSession {
    * connection is refused.
    */
   async #meetNext() {
-    const { parts } = this.#context;
+    const { parts, link } = this.#context;
+    if (link) this.#silentLooks = 0;
     this.#context.link = null;
     this.#loop.onLost();
     if (this.#isOver) return;
@@ -197,7 +276,8 @@ export class KeeperSession {
     } catch (error) {
       // The link has already started the next attempt with onLost().
       if (error instanceof KeeperLost) return;
-      parts.managerLog('keeper-launch-failed', { message: /** @type {Error} */ (error).message });
+      this.#launchError = /** @type {Error} */ (error).message;
+      parts.managerLog('keeper-launch-failed', { message: this.#launchError });
       parts.clock.after(RELAUNCH_MS, () => void this.#meetNext());
       if (!successor) for (const { reject } of this.#waitingForNext.splice(0)) reject(error);
     }

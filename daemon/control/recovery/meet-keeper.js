@@ -21,6 +21,21 @@ export async function introduce(context) {
 }
 
 /**
+ * Control calls this if it found no list of apps. A new home has no processes either.
+ * @param {LoopContext} context
+ * @param {number} count  Processes of apps.
+ */
+export function noteLostList(context, count) {
+  context.isExact = count === 0;
+  if (count === 0) return;
+  const notice =
+    `The list of apps was removed from the home, but ${count} processes of apps still run. ` +
+    `To start again from the saved list, run: nclust kill && nclust resurrect`;
+  context.registry.notices.add(notice);
+  context.parts.managerLog('state-lost', { notice });
+}
+
+/**
  * @param {LoopContext} context
  * @param {Record<string, unknown>} notes
  */

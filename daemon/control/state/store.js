@@ -1,4 +1,4 @@
-import { renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { completeSpec } from '../../../lib/shared/spec/spec.js';
 import { emptyDesired } from './desired.js';
@@ -13,6 +13,7 @@ import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } fro
  * @property {() => Loaded} load  Never throws.
  * @property {(desired: Desired) => void} save  Returns when the state is on disk. Throws
  *   ERR_NCLUST_STATE_WRITE; then the old state is still on disk.
+ * @property {() => boolean} isMissing
  */
 
 /**
@@ -20,6 +21,7 @@ import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } fro
  * @property {Desired} desired
  * @property {boolean} isExact  False if the last changes may be missing. Then control must not
  *   end a process only because the list does not contain it.
+ * @property {boolean} [isNew]  There was no list. If processes run, another program removed it.
  * @property {string[]} notices
  */
 
@@ -35,7 +37,7 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
       if (reading.kind === 'good') return { desired: asDesired(reading.value), isExact: true, notices: [] };
       const backup = readSealed(stateBackup);
       if (reading.kind === 'missing' && backup.kind === 'missing')
-        return { desired: emptyDesired(), isExact: true, notices: [] };
+        return { desired: emptyDesired(), isExact: false, isNew: true, notices: [] };
       const aside = reading.kind === 'bad' ? setAside(state, nowMs()) : null;
       const notice = describeLoss(state, reading, aside, backup);
       return {
@@ -51,6 +53,7 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
         if (!isDiskFull(error) || !saveWithoutRoom({ state, stateBackup }, desired)) throw stateWrite(state, error);
       }
     },
+    isMissing: () => !existsSync(state),
   };
 }
 

@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, readdirSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  readdirSync,
+  readSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { followLinks } from '../../../lib/shared/host/follow-links.js';
 import {
@@ -30,6 +40,7 @@ const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
  * For each slot, a file with the pid of the serving instance or, if no instance serves, of another
  * instance. A slot without an instance has no file.
  * @typedef {object} PidFiles
+ * @property {() => void} putBack  Writes the files in the home again that were removed.
  * @property {() => void} sync  Updates slots that were touched in this turn; at first, all slots.
  */
 
@@ -59,6 +70,8 @@ export function createPidFiles(registry, { pids, managerLog }) {
   /** @type {Set<string>} */
   const reported = new Set();
   let isFirst = true;
+  /** The time of the last change of the folder, because a look at each file would cost more. */
+  let lookedMs = 0;
 
   /** @param {number} id */
   function tend(id) {
@@ -134,6 +147,12 @@ export function createPidFiles(registry, { pids, managerLog }) {
   }
 
   return {
+    putBack() {
+      const changedMs = statSync(pids, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      if (changedMs === lookedMs) return;
+      for (const place of written.values()) if (dirname(place.path) === pids && !existsSync(place.path)) write(place);
+      lookedMs = statSync(pids, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    },
     sync() {
       const ids = isFirst ? [...new Set([...registry.seats.values()].map((seat) => seat.id))] : registry.touched;
       for (const id of ids) tend(id);

@@ -71,7 +71,11 @@ export function createContext(given) {
     manager: async () => keep(/** @type {Client} */ (await openOurs(() => connectOrLaunch(given.home)))),
     runningManager: async () => {
       reached ??= openOurs(() => connectOnly(given.home)).then(keep);
-      const client = await reached;
+      const attempt = reached;
+      const client = await attempt.catch((error) => {
+        if (reached === attempt) reached = null;
+        throw error;
+      });
       if (!client) reached = null;
       return client;
     },

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KeeperSession } from '../../../../daemon/control/keeper-link/session.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 import { FakeKeeper, settle } from '../../../helpers/fake-keeper.js';
@@ -75,4 +75,60 @@ test('a session that is closed or has left launches no keeper', async () => {
     await settle();
     expect([end, launch.keepers]).toEqual([end, []]);
   }
+});
+
+describe('a keeper that does not answer', () => {
+  const look = async (session, times) => {
+    for (let time = 0; time < times; time += 1) {
+      session.look();
+      await settle();
+    }
+  };
+
+  test('makes requests fail with the reason, and counts as well again when it answers', async () => {
+    const { first, seen, session } = open();
+    await session.meet(first.connect());
+    await look(session, 20);
+    expect(session.trouble).toBe(null); // No request waits.
+
+    first.answers = () => false;
+    const request = watch(session.request('snapshot', {}));
+    const work = watch(session.unlessSilent(new Promise(() => {})));
+    await look(session, 7);
+    expect([request.state, session.trouble]).toEqual(['pending', null]);
+    await look(session, 1);
+    for (const one of [request, work])
+      expect(one).toMatchObject({ state: 'failed', error: { code: 'ERR_NCLUST_DAEMON_UNREACHABLE' } });
+    expect(seen.at(-1)).toBe('keeper-silent');
+    await expect(session.unlessSilent(Promise.resolve('done'))).resolves.toBe('done');
+    await expect(session.request('snapshot', {})).rejects.toThrow(/does not answer/);
+
+    first.answers = () => true;
+    await session.request('snapshot', {}).catch(() => {});
+    await settle();
+    await look(session, 1);
+    expect([session.trouble, seen.at(-1)]).toEqual([null, 'keeper-answers']);
+  });
+
+  test('is asked first, because one request may take long', async () => {
+    const { first, session } = open();
+    await session.meet(first.connect());
+    first.answers = (verb) => verb !== 'profile';
+    const request = watch(session.request('profile', {}));
+    await look(session, 30);
+    expect([request.state, session.trouble]).toEqual(['pending', null]);
+  });
+
+  test('is reported as missing if the next keeper cannot be started', async () => {
+    const { clock, first, launch, session } = open();
+    await session.meet(first.connect());
+    launch.error = new Error('spawn /gone/node ENOENT');
+    first.die();
+    await look(session, 8);
+    expect(session.trouble?.message).toContain('cannot be started (spawn /gone/node ENOENT)');
+    launch.error = null;
+    clock.advance(1_000);
+    await settle();
+    expect(session.trouble).toBe(null);
+  });
 });

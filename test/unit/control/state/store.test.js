@@ -41,7 +41,7 @@ const withApps = (...names) =>
   ).desired;
 
 test('a home without a state has an empty list', () => {
-  expect(store.load()).toEqual({ desired: emptyDesired(), isExact: true, notices: [] });
+  expect(store.load()).toEqual({ desired: emptyDesired(), isExact: false, isNew: true, notices: [] });
 });
 
 test('a saved state is loaded, and only its owner can read it', () => {

@@ -1,0 +1,110 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { deleteAtRandom } from '../../helpers/random-deletions.js';
+import { serve } from '../../helpers/reloads.js';
+import { sandbox } from '../../helpers/sandbox.js';
+import { soakSeed } from '../../helpers/soak.js';
+
+/** @import { Stats } from 'node:fs' */
+
+describe('a program that removes files of the home stops no app:', () => {
+  /** @type {[string, (name: string, stat: Stats) => boolean][]} */
+  const REMOVED = [
+    ['nclust.sock', (name) => name === 'nclust.sock'],
+    ['the lock', (name) => name.startsWith('run/keeper.')],
+    ['every socket', (_, stat) => stat.isSocket()],
+    ['every pipe', (_, stat) => stat.isFIFO()],
+    ['every regular file', (_, stat) => stat.isFile()],
+    ['the folder run', (name) => name === 'run'],
+    ['the folders of logs and pids', (name) => name === 'logs' || name === 'pids'],
+    ['everything', () => true],
+  ];
+
+  test.each(REMOVED)('%s', async (_, isRemoved) => {
+    const home = await sandbox();
+    const app = await serve(home, 'http-echo', { instances: 2 });
+    const pids = await app.pids();
+    const manager = await home.daemon();
+    removeFrom(home.home, isRemoved);
+
+    // The next command finds the manager at once, although it may not have put anything back yet.
+    const listed = await home.nclust('jlist');
+    expect(listed.json().map((one) => one.pid)).toEqual(pids);
+    expect(await home.daemon()).toEqual(manager);
+    expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
+    expect(await app.get()).toMatchObject({ slot: expect.any(String) });
+    await home.waitFor('the files', () =>
+      ['nclust.sock', 'state.json', 'run', 'pids/http-echo-0.pid'].every((name) => existsSync(join(home.home, name))),
+    );
+    expect(home.processes().filter(({ role }) => role === 'keeper')).toHaveLength(1);
+    await app.get('/?block=1');
+    const log = await home.waitFor('new output', async () => (await home.nclust('logs', '--nostream')).stdout);
+    expect(log).toContain('blocks');
+  });
+
+  test.each(['controlPid', 'keeperPid'])('every file but the list, before %s dies', async (half) => {
+    const home = await sandbox();
+    const app = await serve(home, 'http-echo', { instances: 2 });
+    const before = await home.daemon();
+    removeFrom(home.home, (name) => !name.startsWith('state.json') && name !== 'run' && name !== 'logs');
+    process.kill(before[half], 'SIGKILL');
+    await home.waitFor('the next one', async () => (await home.daemon())[half] !== before[half]);
+    await home.waitFor('two instances', async () => (await app.instances()).every(({ status }) => status === 'online'));
+    await app.get('/?block=1');
+    await home.waitFor('the output', async () => (await home.nclust('logs', '--nostream')).stdout.includes('blocks'));
+    expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
+  });
+
+  test('the list, before control dies: list reports the loss, and the apps keep running', async () => {
+    const home = await sandbox();
+    const app = await serve(home, 'http-echo', { instances: 2 });
+    const { controlPid } = await home.daemon();
+    process.kill(controlPid, 'SIGSTOP');
+    removeFrom(home.home, (name) => name.startsWith('state.json'));
+    process.kill(controlPid, 'SIGKILL');
+    const listed = await home.waitFor('the next control', async () => {
+      const result = await home.nclust('list');
+      return result.exitStatus === 0 && result;
+    });
+    expect(listed.stdout + listed.stderr).toContain('The list of apps was removed from the home, but 2 processes');
+    expect(await app.get()).toMatchObject({ slot: expect.any(String) });
+  });
+});
+
+const CLEANER = '/usr/bin/systemd-tmpfiles';
+
+test.runIf(existsSync(CLEANER))('systemd-tmpfiles may clean the folder of the home', async () => {
+  const home = await sandbox();
+  const app = await serve(home, 'http-echo', { instances: 2 });
+  const pids = await app.pids();
+  const config = join(home.work, 'clean.conf');
+  writeFileSync(config, `d ${join(home.home, '..')} - - - 1s\n`);
+  for (const name of readdirSync(home.home, { recursive: true, encoding: 'utf8' })) {
+    const path = join(home.home, name);
+    if (!lstatSync(path).isFIFO()) utimesSync(path, 1, 1);
+  }
+  await home.waitFor('the cleaner to remove the socket', () => {
+    execFileSync(CLEANER, ['--clean', config], { stdio: 'ignore' });
+    return !existsSync(join(home.home, 'state.json'));
+  });
+  expect((await home.nclust('jlist')).json().map((one) => one.pid)).toEqual(pids);
+});
+
+const seed = soakSeed('test/e2e/long/home-files.test.js', 'test:long');
+
+test(`20 random deletions in the home lose no request (seed ${seed})`, async () => {
+  await deleteAtRandom(await sandbox(), { deletions: 20, seed });
+});
+
+/**
+ * @param {string} home
+ * @param {(name: string, stat: Stats) => boolean} isRemoved
+ */
+function removeFrom(home, isRemoved) {
+  for (const name of readdirSync(home, { recursive: true, encoding: 'utf8' })) {
+    const stat = lstatSync(join(home, name), { throwIfNoEntry: false });
+    if (stat && isRemoved(name, stat)) rmSync(join(home, name), { recursive: true });
+  }
+}
