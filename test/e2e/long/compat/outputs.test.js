@@ -107,7 +107,7 @@ test('outputs for programs and exit statuses stay the same to the byte', async (
       .replaceAll(process.execPath, '<node>')
       .replaceAll(process.version, '<version>')
       .replaceAll(process.version.slice(1), '<version>')
-      .replace(/\b[0-9a-f]{8}-[0-9a-f-]{27}\b/g, '<uuid>')
+      .replace(/\b[0-9a-f]{8}-[0-9a-f-]{27}(\.[0-9a-f]{16})?\b/g, '<uuid>')
       .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z?/g, '<time>')
       .replace(/\d+(\.\d+)?(mb|kb|gb|%|s|ms|m)\b/g, '<number>');
   const found = [];
