@@ -8,6 +8,8 @@ import { sandbox } from '../../helpers/sandbox.js';
 import { soakSeed } from '../../helpers/soak.js';
 
 /** @import { Stats } from 'node:fs' */
+/** @import { App } from '../../helpers/sandbox-app.js' */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
 
 describe('a program that removes files of the home stops no app:', () => {
   /** @type {[string, (name: string, stat: Stats) => boolean][]} */
@@ -39,9 +41,7 @@ describe('a program that removes files of the home stops no app:', () => {
       ['nclust.sock', 'state.json', 'run', 'pids/http-echo-0.pid'].every((name) => existsSync(join(home.home, name))),
     );
     expect(home.processes().filter(({ role }) => role === 'keeper')).toHaveLength(1);
-    await app.get('/?block=1');
-    const log = await home.waitFor('new output', async () => (await home.nclust('logs', '--nostream')).stdout);
-    expect(log).toContain('blocks');
+    await untilOutputArrives(home, app);
   });
 
   test.each(['controlPid', 'keeperPid'])('every file but the list, before %s dies', async (half) => {
@@ -52,8 +52,7 @@ describe('a program that removes files of the home stops no app:', () => {
     process.kill(before[half], 'SIGKILL');
     await home.waitFor('the next one', async () => (await home.daemon())[half] !== before[half]);
     await home.waitFor('two instances', async () => (await app.instances()).every(({ status }) => status === 'online'));
-    await app.get('/?block=1');
-    await home.waitFor('the output', async () => (await home.nclust('logs', '--nostream')).stdout.includes('blocks'));
+    await untilOutputArrives(home, app);
     expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
   });
 
@@ -80,7 +79,7 @@ test.runIf(existsSync(CLEANER))('systemd-tmpfiles may clean the folder of the ho
   const app = await serve(home, 'http-echo', { instances: 2 });
   const pids = await app.pids();
   const config = join(home.work, 'clean.conf');
-  writeFileSync(config, `d ${join(home.home, '..')} - - - 1s\n`);
+  writeFileSync(config, `d ${join(home.home, '..')} - - - 1s\nx ${home.work}\n`);
   for (const name of readdirSync(home.home, { recursive: true, encoding: 'utf8' })) {
     const path = join(home.home, name);
     if (!lstatSync(path).isFIFO()) utimesSync(path, 1, 1);
@@ -97,6 +96,18 @@ const seed = soakSeed('test/e2e/long/home-files.test.js', 'test:long');
 test(`20 random deletions in the home lose no request (seed ${seed})`, async () => {
   await deleteAtRandom(await sandbox(), { deletions: 20, seed });
 });
+
+/**
+ * Control notices after a second that a log file was removed.
+ * @param {Sandbox} home
+ * @param {App} app
+ */
+async function untilOutputArrives(home, app) {
+  await home.waitFor('the output', async () => {
+    await app.get('/?block=1');
+    return (await home.nclust('logs', '--nostream')).stdout.includes('blocks');
+  });
+}
 
 /**
  * @param {string} home
