@@ -18,7 +18,8 @@ describe.skipIf(process.platform !== 'linux')('without a program mkfifo', () => 
     await keeper.spawnNode('one', 'runs-code', { mode, env: { CODE: code } });
     await keeper.says('one', 'an error');
     await keeper.says('one', 'by name');
-    expect(keeper.output('one')).toContain('y'.repeat(200_000));
+    // The error comes from another pipe, so it may come between two parts of the long text.
+    expect(keeper.output('one').replace('an error\n', '')).toContain('y'.repeat(200_000));
     if (mode === 'cluster') return;
     await keeper.call('write', { instanceId: 'one', text: 'hello' });
     await keeper.says('one', 'input hello');
