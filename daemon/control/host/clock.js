@@ -6,7 +6,8 @@
  * control.
  * @typedef {object} Clock
  * @property {() => number} nowMs  Wall clock.
- * @property {(ms: number, onTime: () => void) => Cancel} after
+ * @property {(ms: number, onTime: () => void) => Cancel} after  Comes after messages that have
+ *   arrived: if control was busy, an exit is handled before the timer that would call it up.
  * @property {(ms: number, onTime: () => void) => Cancel} every  Does not keep the process alive.
  */
 
@@ -20,8 +21,16 @@ export function systemClock() {
   return {
     nowMs: () => Date.now(),
     after(ms, onTime) {
-      const timer = setTimeout(onTime, ms);
-      return () => clearTimeout(timer);
+      /** @type {NodeJS.Immediate | undefined} */
+      let immediate;
+      // The event loop reads messages between its timers and its immediates.
+      const timer = setTimeout(() => {
+        immediate = setImmediate(onTime);
+      }, ms);
+      return () => {
+        clearTimeout(timer);
+        clearImmediate(immediate);
+      };
     },
     every(ms, onTime) {
       const timer = setInterval(onTime, ms).unref();

@@ -8,17 +8,20 @@ import { followLinks } from '../../../lib/shared/host/follow-links.js';
 
 /**
  * An app that writes to the manager's files would damage them, and "flush" would empty them.
+ * Rotation would rename and remove the program of an app.
  * @param {AppSpec} spec
  * @param {HomePaths} paths
  * @returns {AppSpec}  The same spec. Throws ERR_NCLUST_BAD_SPEC if a log file is such a file.
  */
 export function keepOffOwnFiles(spec, paths) {
   for (const key of /** @type {const} */ (['outFile', 'errorFile', 'logFile'])) {
-    const path = spec[key];
-    if (!isOwn(isAbsolute(path) ? followLinks(readUser(spec), path) : path, paths)) continue;
+    const path = isAbsolute(spec[key]) ? followLinks(readUser(spec), spec[key]) : spec[key];
+    const isProgram = path !== '' && [spec.script, spec.file].includes(path);
+    if (!isProgram && !isOwn(path, paths)) continue;
     throw new NclustError(
       'ERR_NCLUST_BAD_SPEC',
-      `"${key}" is "${spec[key]}", which is a file of the manager; accepted: any other path.`,
+      `"${key}" is "${spec[key]}", which is ${isProgram ? 'the program of the app' : 'a file of the manager'}; ` +
+        'accepted: any other path.',
       { data: { keyPath: key } },
     );
   }

@@ -41,3 +41,14 @@ test('a restart or a reload cannot make it a file of the manager either', async 
     await expect(rig.call(method, params), method).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SPEC' });
   }
 });
+
+test.each(['outFile', 'errorFile', 'logFile'])(
+  '%s cannot be the program of the app, because rotation would remove it',
+  async (key) => {
+    const spec = makeSpec({ script: '/srv/app.js' });
+    await expect(start({ ...spec, [key]: '/srv/app.js' })).rejects.toMatchObject({
+      code: 'ERR_NCLUST_BAD_SPEC',
+      message: expect.stringContaining('which is the program of the app'),
+    });
+  },
+);
