@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { homeMark, isAppOfHome, listPids, readEnviron, readStat } from '../shared/daemon/home-processes.js';
 
 /** @typedef {{ pid: number, name: string }} Survivor */
 
@@ -8,35 +9,24 @@ import { readdirSync, readFileSync, realpathSync } from 'node:fs';
  * @returns {Survivor[]}  The oldest process of each instance. Empty without /proc.
  */
 export function findSurvivors(home) {
-  const real = realPath(home);
+  // If the folder is gone, no mark can be compared, so the path decides.
+  const mark = existsSync(home) ? homeMark(home) : '';
+  const own = listAncestors();
   /** @type {Map<string, Survivor>} */
   const byInstance = new Map();
-  const pids = tryTo(() => readdirSync('/proc'), []).filter((name) => /^\d+$/.test(name));
-  for (const pid of pids.sort((a, b) => Number(a) - Number(b))) {
-    const environ = tryTo(() => readFileSync(`/proc/${pid}/environ`, 'utf8'), '').split('\0');
-    const valueOf = (/** @type {string} */ name) =>
-      environ.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1);
-    const instance = valueOf('NCLUST_INSTANCE');
-    if (instance === undefined || byInstance.has(instance) || realPath(valueOf('NCLUST_HOME') ?? '') !== real) continue;
-    byInstance.set(instance, { pid: Number(pid), name: valueOf('name') ?? 'unnamed' });
+  for (const pid of listPids().sort((a, b) => a - b)) {
+    const env = readEnviron(pid);
+    const instance = env.get('NCLUST_INSTANCE') ?? '';
+    if (pid === process.pid || byInstance.has(instance) || !isAppOfHome(pid, env, { home, mark })) continue;
+    // The user may have set the variables in the shell of this command.
+    if (own.includes(pid) && !instance.includes('.')) continue;
+    byInstance.set(instance, { pid, name: env.get('name') ?? 'unnamed' });
   }
   return [...byInstance.values()];
 }
 
-/** @param {string} path */
-function realPath(path) {
-  return tryTo(() => realpathSync(path), path);
-}
-
-/**
- * @template T
- * @param {() => T} action
- * @param {T} otherwise
- */
-function tryTo(action, otherwise) {
-  try {
-    return action();
-  } catch {
-    return otherwise; // The process has exited, or belongs to another user.
-  }
+function listAncestors() {
+  const pids = [];
+  for (let pid = process.ppid; pid > 0; pid = readStat(pid)?.ppid ?? 0) pids.push(pid);
+  return pids;
 }

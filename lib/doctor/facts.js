@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { freemem, homedir, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { countSavedApps } from '../client/not-running.js';
+import { realPath } from '../shared/daemon/home-processes.js';
 import { availableCpus } from '../shared/host/cpus.js';
 import { systemLimits } from '../shared/host/system-limits.js';
 import { readEvents } from '../shared/event-log.js';
@@ -260,11 +261,6 @@ function isAtBoot(root, { home, env }) {
   const path = `(${[home, realPath(home)].map(escapeForRegExp).join('|')})`;
   const word = new RegExp(`(?<=^|[="'\\s:])${path}(?=$|["'\\s:;]|/launcher\\.sh)`, 'm');
   return folders.some((folder) => unitsIn(folder).some((file) => word.test(read(file))));
-}
-
-/** @param {string} path */
-function realPath(path) {
-  return existsSync(path) ? realpathSync(path) : path;
 }
 
 /** @param {string} text */

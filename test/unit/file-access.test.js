@@ -34,7 +34,7 @@ const TABLE = {
   'daemon/control/metrics/prometheus.js': ['chmodSync lstatSync renameSync rmSync', OPERATOR],
   'daemon/control/profiling/profile.js': ['readFileSync', SYSTEM],
   'daemon/control/recovery/find-orphans.js': [
-    'lstatSync readFileSync readdirSync readlinkSync realpathSync statSync',
+    'lstatSync readFileSync readlinkSync statSync',
     'of the kernel, and the pipes in the home',
   ],
   'daemon/control/settings.js': ['statSync', HOME],
@@ -64,7 +64,7 @@ const TABLE = {
   'daemon/keeper/sockets/unix-path.js': ['linkSync lstatSync renameSync unlinkSync', 'is called by withUid() only'],
   'lib/shared/daemon/accounts.js': ['readFileSync', SYSTEM],
   'lib/shared/daemon/home-folders.js': ['lstatSync readlinkSync', 'asks who can change the home'],
-  'lib/shared/daemon/keeper-process.js': ['readFileSync readdirSync statSync', SYSTEM],
+  'lib/shared/daemon/home-processes.js': ['readFileSync readdirSync realpathSync statSync', SYSTEM],
   'lib/shared/daemon/oom-score.js': ['readFileSync writeFileSync', SYSTEM],
   'lib/shared/event-log.js': ['openSync readFileSync readdirSync', HOME],
   'lib/shared/host/as-user.js': [

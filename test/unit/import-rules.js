@@ -68,7 +68,7 @@ export const RULES = {
   'daemon/control/metrics': ['host', 'state', 'status', 'lib/shared'],
   'daemon/control/policy': [],
   'daemon/control/profiling': ['app-channel', 'lib/shared'],
-  'daemon/control/recovery': ['keeper-link', 'loop', 'policy', 'rollout', 'spawn', 'state'],
+  'daemon/control/recovery': ['keeper-link', 'loop', 'policy', 'rollout', 'spawn', 'state', 'lib/shared'],
   'daemon/control/requests': ['rollout', 'spawn', 'state', 'lib/shared'],
   'daemon/control/rollout': ['keeper-link', 'policy', 'state', 'lib/shared'],
   'daemon/control/spawn': ['host', 'state', 'lib/shared'],

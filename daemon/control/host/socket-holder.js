@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { ACCOUNT_FILES, splitLines } from '../../../lib/shared/daemon/accounts.js';
+import { isSameHome, readEnviron } from '../../../lib/shared/daemon/home-processes.js';
 
 /** @import { Holder, ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 
@@ -93,7 +94,7 @@ function describeHolder(pid, home) {
   const isPm2 = PM2.test(command) || (parent !== undefined && PM2.test(commandOf(parent)));
   const other = homeOf(pid);
   const [, uid = '?'] = /^Uid:\s+(\d+)/m.exec(status) ?? [];
-  const nclust = other === null || other === home ? null : { home: other, user: userOf(uid) };
+  const nclust = other === null || isSameHome(pid, other, home) ? null : { home: other, user: userOf(uid) };
   return command === '' ? null : { pid: Number(pid), command, isPm2, nclust };
 }
 
@@ -113,10 +114,10 @@ function commandOf(pid) {
  */
 function homeOf(pid) {
   const [, title] = /^nclust keeper \(([^\0]*?)\)?(\0|$)/.exec(readFile(pid, 'cmdline')) ?? [];
-  const environ = readFile(pid, 'environ').split('\0');
-  if (title === undefined && !environ.some((one) => one.startsWith('NCLUST_INSTANCE='))) return null;
+  const env = readEnviron(pid);
+  if (title === undefined && !env.has('NCLUST_INSTANCE')) return null;
   // The title may be cut, but only the same user and root may read the environment.
-  return environ.find((one) => one.startsWith('NCLUST_HOME='))?.slice('NCLUST_HOME='.length) ?? title ?? null;
+  return env.get('NCLUST_HOME') ?? title ?? null;
 }
 
 /** @param {string} uid */

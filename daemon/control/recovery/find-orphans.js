@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
-import { lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { isAppOfHome, listPids, readEnviron, readStat, realPath } from '../../../lib/shared/daemon/home-processes.js';
 
 /** @import { Stats } from 'node:fs' */
 
@@ -32,19 +32,6 @@ const SET_UID = 0o4000;
  */
 
 /**
- * Control adds this text to the id of each instance, because a command for another home inherits
- * the id from the app that runs it. The text contains the inode as well, because the home of a
- * container may have the same path.
- * @param {string} home
- * @returns {string}  Begins with a dot.
- */
-export function homeMark(home) {
-  const path = realpathSync(home);
-  const { dev, ino } = statSync(path);
-  return `.${createHash('sha256').update(`${path}\0${dev}:${ino}`).digest('hex').slice(0, 16)}`;
-}
-
-/**
  * Finds orphans by the id of their instance and by their home. Children inherit both, so the main
  * process is the process whose parent does not have the same id. Any user can set the variables, so
  * isOurs() checks more.
@@ -58,14 +45,8 @@ export function homeMark(home) {
  * @returns {Orphan[]}  Empty if there is no /proc.
  */
 export function findOrphans({ home, run, mark, uidsOf, ownUid = process.getuid?.() ?? 0, proc = '/proc' }) {
-  const isOfHome = (/** @type {Map<string, string>} */ env) => {
-    const id = env.get('NCLUST_INSTANCE') ?? '';
-    // Earlier versions did not add the mark.
-    const isMarked = id.includes('.') ? id.endsWith(mark) : id !== '';
-    return isMarked && realPath(env.get('NCLUST_HOME') ?? '') === realPath(home);
-  };
-  const marked = list(proc)
-    .flatMap((pid) => readMarked(proc, pid, isOfHome) ?? [])
+  const marked = listPids(proc)
+    .flatMap((pid) => readMarked(pid, { home, mark, proc }) ?? [])
     .filter((process) => isOurs(process, { uids: uidsOf(slotOf(process)), ownUid, run, proc }));
   const byPid = new Map(marked.map((process) => [process.pid, process]));
   const marker = (/** @type {Process | undefined} */ process) => process?.env.get('NCLUST_INSTANCE');
@@ -127,56 +108,15 @@ function describe(process, { instanceId, bootMs, run, proc, ownUid }) {
   };
 }
 
-/** @param {string} path */
-function realPath(path) {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path; // The path does not exist here, so it may lead to a home elsewhere.
-  }
-}
-
-/** @param {string} proc */
-function list(proc) {
-  try {
-    return readdirSync(proc)
-      .filter((entry) => /^\d+$/.test(entry))
-      .map(Number);
-  } catch {
-    return [];
-  }
-}
-
 /**
- * @param {string} proc
  * @param {number} pid
- * @param {(env: Map<string, string>) => boolean} isOfHome
- * @returns {Process | null}  Null: the process has no marker of this home, is a zombie, or cannot
- *   be read.
+ * @param {{ home: string, mark: string, proc: string }} o
+ * @returns {Process | null}  Null: the process is not of this home, is a zombie, or cannot be read.
  */
-function readMarked(proc, pid, isOfHome) {
-  try {
-    const env = parseEnv(readFileSync(join(proc, String(pid), 'environ'), 'utf8'));
-    if (!isOfHome(env)) return null;
-    const stat = readFileSync(join(proc, String(pid), 'stat'), 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? null : { pid, ppid: Number(fields[1]), startTicks: fields[19], env };
-  } catch {
-    return null;
-  }
-}
-
-/** @param {string} text */
-function parseEnv(text) {
-  return new Map(
-    text
-      .split('\0')
-      .filter((entry) => entry.includes('='))
-      .map((entry) => {
-        const at = entry.indexOf('=');
-        return [entry.slice(0, at), entry.slice(at + 1)];
-      }),
-  );
+function readMarked(pid, o) {
+  const env = readEnviron(pid, o.proc);
+  const stat = isAppOfHome(pid, env, o) ? readStat(pid, o.proc) : null;
+  return stat && stat.state !== 'Z' ? { pid, ppid: stat.ppid, startTicks: stat.startTicks, env } : null;
 }
 
 /**

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { userInfo } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createHolderFinder } from '../../../../daemon/control/host/socket-holder.js';
 
@@ -68,6 +70,17 @@ test.runIf(process.platform === 'linux').each([
   const user = userInfo().username;
   expect(found).toMatchObject({ pid, nclust: home && { home, user } });
   expect(found?.command).not.toContain('(');
+});
+
+test.runIf(process.platform === 'linux')('a link to the home is not another nclust', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'nclust-holder-'));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  mkdirSync(join(home, 'real'));
+  symlinkSync('real', join(home, 'link'));
+  const { pid, port } = await listenElsewhere('', { NCLUST_HOME: join(home, 'link'), NCLUST_INSTANCE: 'x' });
+  const find = createHolderFinder({ nowMs: () => 0 }, join(home, 'real'));
+  const found = find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port, isUdp: false });
+  expect(found).toMatchObject({ pid, nclust: null });
 });
 
 test.runIf(process.platform === 'linux')(

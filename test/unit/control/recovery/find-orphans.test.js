@@ -3,7 +3,8 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findOrphans, homeMark } from '../../../../daemon/control/recovery/find-orphans.js';
+import { findOrphans } from '../../../../daemon/control/recovery/find-orphans.js';
+import { homeMark } from '../../../../lib/shared/daemon/home-processes.js';
 import { isRoot } from '../../../helpers/other-user.js';
 
 const OWN = process.getuid?.() ?? 0;

@@ -1,10 +1,13 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { findSurvivors } from '../../../../lib/client/survivors.js';
 import { notRunningError, printNotRunning } from '../../../../lib/client/not-running.js';
+import { OF_KEEPER } from '../../../../lib/shared/daemon/keeper-process.js';
+import { homeMark } from '../../../../lib/shared/daemon/home-processes.js';
 import { list } from '../../../../lib/commands/list.js';
 import { renderList } from '../../../../lib/render/list.js';
 
@@ -42,3 +45,22 @@ test.runIf(process.platform === 'linux')('without a manager, processes of its ap
   const data = await list(context, [], {});
   expect([said.length, data.slots, renderList(data, { options: {} })]).toEqual([2, [], '']);
 });
+
+test.runIf(process.platform === 'linux')(
+  'processes that only carry the variables of the home are not named',
+  async () => {
+    const home = mkdtempSync(join(tmpdir(), 'nclust-left-'));
+    onTestFinished(() => rmSync(home, { recursive: true }));
+    const pid = await survive(home, `i1${homeMark(home)}`, 'ours');
+    await survive(home, 'i2.0123456789abcdef', 'a command of an app of another home');
+    await survive(home, OF_KEEPER, 'a keeper');
+    expect(findSurvivors(home)).toEqual([{ pid, name: 'ours' }]);
+
+    const module = new URL('../../../../lib/client/survivors.js', import.meta.url);
+    const look = `import { findSurvivors } from '${module}'; console.log(JSON.stringify(findSurvivors('${home}')));`;
+    const env = { ...process.env, NCLUST_HOME: home, NCLUST_INSTANCE: 'abc', name: 'outer' };
+    // The shell has the variables, too.
+    const args = ['-c', '"$0" --input-type=module -e "$1"; true', process.execPath, look];
+    expect(JSON.parse(execFileSync('sh', args, { env, encoding: 'utf8' }))).toEqual([{ pid, name: 'ours' }]);
+  },
+);

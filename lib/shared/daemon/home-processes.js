@@ -1,0 +1,116 @@
+// Decides by /proc which processes belong to a home. Linux only.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+
+/**
+ * @param {string} [proc]
+ * @returns {number[]}  Empty if there is no /proc.
+ */
+export function listPids(proc = '/proc') {
+  return tryTo(() => readdirSync(proc), [])
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number);
+}
+
+/**
+ * @param {number | string} pid
+ * @param {string} file
+ * @param {string} [proc]
+ * @returns {string}  Empty if the process has exited, or belongs to another user.
+ */
+export function readProcFile(pid, file, proc = '/proc') {
+  return tryTo(() => readFileSync(`${proc}/${pid}/${file}`, 'utf8'), '');
+}
+
+/**
+ * @param {number | string} pid
+ * @param {string} [proc]
+ * @returns {Map<string, string>}  Empty if the environment cannot be read.
+ */
+export function readEnviron(pid, proc = '/proc') {
+  const entries = readProcFile(pid, 'environ', proc).split('\0');
+  return new Map(
+    entries.flatMap((entry) => {
+      const at = entry.indexOf('=');
+      return at < 0 ? [] : [[entry.slice(0, at), entry.slice(at + 1)]];
+    }),
+  );
+}
+
+/**
+ * @param {number} pid
+ * @param {string} [proc]
+ * @returns {{ state: string, ppid: number, startTicks: string } | null}  `startTicks`: field 22.
+ */
+export function readStat(pid, proc = '/proc') {
+  const stat = readProcFile(pid, 'stat', proc);
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return stat === '' ? null : { state: fields[0], ppid: Number(fields[1]), startTicks: fields[19] };
+}
+
+/**
+ * Control adds this text to the id of each instance, because a command for another home inherits
+ * the id from the app that runs it. The text contains the inode as well, because the home of a
+ * container may have the same path.
+ * @param {string} home
+ * @returns {string}  Begins with a dot.
+ */
+export function homeMark(home) {
+  const path = realpathSync(home);
+  const { dev, ino } = statSync(path);
+  return `.${createHash('sha256').update(`${path}\0${dev}:${ino}`).digest('hex').slice(0, 16)}`;
+}
+
+/**
+ * Whether a process of an app of this home has this environment. Any user can set the variables.
+ * @param {number} pid
+ * @param {Map<string, string>} env
+ * @param {{ home: string, mark: string, proc?: string }} o  `mark`: see homeMark().
+ */
+export function isAppOfHome(pid, env, { home, mark, proc }) {
+  const [id, path] = [env.get('NCLUST_INSTANCE') ?? '', env.get('NCLUST_HOME') ?? ''];
+  // Earlier versions did not add the mark.
+  if (!id.includes('.')) return id !== '' && isSameHome(pid, path, home, proc);
+  // The mark tells homes with the same path apart, even if the app has a /tmp of its own.
+  return id.endsWith(mark) && realPath(path) === realPath(home);
+}
+
+/**
+ * Compares folders, because a path may lead to the home through links, and in a container the same
+ * path leads to another folder. Compares paths if the home or the root of the process is hidden.
+ * @param {number | string} pid
+ * @param {string} path  As the process has it.
+ * @param {string} home
+ * @param {string} [proc]
+ */
+export function isSameHome(pid, path, home, proc = '/proc') {
+  const [root, ours] = [`${proc}/${pid}/root`, statIfThere(home)];
+  if (!ours || !statIfThere(root)) return realPath(path) === realPath(home);
+  const its = path === '' ? null : statIfThere(`${root}${path}`);
+  return its?.ino === ours.ino && its.dev === ours.dev;
+}
+
+/** @param {string} path */
+export function realPath(path) {
+  return tryTo(() => realpathSync(path), path); // A path that does not exist may lead to a home elsewhere.
+}
+
+/** @param {string} path */
+export function statIfThere(path) {
+  return tryTo(() => statSync(path), null);
+}
+
+/**
+ * @template T
+ * @template U
+ * @param {() => T} look
+ * @param {U} otherwise
+ * @returns {T | U}
+ */
+function tryTo(look, otherwise) {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
+}
