@@ -51,7 +51,7 @@ const TRIES = 3;
  * @param {(peer: Peer) => void} o.onStarted
  * @param {() => void} o.onEnded
  * @param {(root: string) => void} o.onMoved  Called with the new root when control will start
- *   from another installation. The new installation has the same agent as the running keeper.
+ *   from another installation, which has the same agent, or replaces one that was removed.
  * @param {(path: string) => void} o.onMissing  Control cannot start, because this file is missing.
  * @param {() => void} o.ping
  * @param {Log} o.log
@@ -67,6 +67,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   let node = process.execPath;
   let saidMissing = '';
   let lastStartMono = -Infinity;
+  let isRunning = false;
   let isReady = false;
   let wasReady = false;
   let isStopped = false;
@@ -109,6 +110,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   };
   /** @param {ChildProcess} control */
   const follow = (control) => {
+    isRunning = true;
     let hasEnded = false;
     /**
      * @param {number | null} code
@@ -136,6 +138,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     onStarted(/** @type {Peer} */ (/** @type {unknown} */ (control)));
   };
   const controlEnded = () => {
+    isRunning = false;
     isReady = false;
     onEnded();
     restart();
@@ -147,6 +150,19 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     refused = { root, why };
     root = before;
     if (!isNewKeeper) onMoved(before);
+  };
+  /**
+   * Switches to another installation. If its control fails, the keeper goes back to `before`.
+   * @param {string} next
+   * @param {string} [before]  The root of the control that started this keeper.
+   */
+  const move = (next, before = root) => {
+    watch?.end();
+    if (next !== before)
+      probation = { before, isNewKeeper: before !== root, earlier: probation, triesLeft: TRIES, wasReady: false };
+    refused = null;
+    root = next;
+    onMoved(next);
   };
   const onSilent = () => {
     if (probation) goBack(probation, 'silent');
@@ -160,6 +176,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     start,
     /** The keeper calls this instead of start() if control started the keeper. */
     followParent() {
+      isRunning = true;
       // Polls, because Node.js may emit 'disconnect' before there is a listener, or never
       // (daemon/agent/channel.cjs).
       const poll = setInterval(() => {
@@ -176,28 +193,17 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
       return wasReady;
     },
     snapshot: () => ({ root, refusedRoot: refused?.root ?? null, refusedWhy: refused?.why ?? null }),
+    move,
     /**
-     * Switches to another installation. If its control fails, the keeper goes back to `before`.
-     * @param {string} next
-     * @param {string} [before]  The root of the control that started this keeper.
-     */
-    move(next, before = root) {
-      watch?.end();
-      if (next !== before)
-        probation = { before, isNewKeeper: before !== root, earlier: probation, triesLeft: TRIES, wasReady: false };
-      refused = null;
-      root = next;
-      onMoved(next);
-    },
-    /**
-     * Uses the Node.js and the package of a command instead of those that were removed.
+     * Uses the Node.js and the package of a command instead of those that were removed. Its version
+     * may be another one, so the keeper goes back, if it can, when its control fails.
      * @param {Installation} offer
      */
     offer(offer) {
-      const gone = missing();
+      const gone = isRunning ? null : missing();
       if (gone === null || !existsSync(offer.node) || !existsSync(mainOf(offer.root))) return;
       if (!existsSync(node)) node = offer.node;
-      if (!existsSync(mainOf(root))) onMoved((root = offer.root));
+      if (!existsSync(mainOf(root))) move(offer.root);
       log('control-moved', { gone, node, root });
       clearTimeout(timer);
       restart();

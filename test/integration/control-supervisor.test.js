@@ -8,12 +8,20 @@ import { waitFor } from '../helpers/wait-for.js';
 const HANGS = 'for (;;);';
 const GETS_READY = "process.on('message', () => {}); process.send('ready');";
 
-function started() {
+function installation(first) {
   const root = mkdtempSync(join(tmpdir(), 'nclust-supervisor-'));
-  mkdirSync(join(root, 'daemon/control'), { recursive: true });
-  writeFileSync(join(root, 'package.json'), '{"type":"module"}');
-  const program = (text) => writeFileSync(join(root, 'daemon/control/main.js'), text);
-  program(HANGS);
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const program = (text) => {
+    mkdirSync(join(root, 'daemon/control'), { recursive: true });
+    writeFileSync(join(root, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(root, 'daemon/control/main.js'), text);
+  };
+  program(first);
+  return { root, program };
+}
+
+function started(first = HANGS) {
+  const { root, program } = installation(first);
   const logged = [];
   const controls = [];
   const said = [];
@@ -29,16 +37,16 @@ function started() {
     },
     onEnded: () => {},
     onMoved: () => {},
+    onMissing: () => {},
     ping: () => {},
     log: (event, fields) => void logged.push({ event, ...fields }),
   });
   onTestFinished(() => {
     supervisor.stop();
     for (const control of controls) control.kill('SIGKILL');
-    rmSync(root, { recursive: true });
   });
   supervisor.start();
-  return { supervisor, program, controls, said, logged, events: () => logged.map(({ event }) => event) };
+  return { supervisor, root, program, controls, said, logged, events: () => logged.map(({ event }) => event) };
 }
 
 test('a control that hangs while it exits is killed and not started again', async () => {
@@ -70,4 +78,27 @@ test('the keeper kills and restarts a control that hangs at boot, and leaves a r
   expect(events()).toEqual(['control-started', 'control-hangs', 'control-ended', 'control-started']);
   expect(logged[2]).toMatchObject({ pid: controls[0].pid, signal: 'SIGKILL' });
   expect([controls[1].killed, controls[1].connected]).toEqual([false, true]);
+});
+
+test('a running control is not replaced by an offer, and an offered one that fails is taken back', async () => {
+  // Makes the second between two starts short. The deadlines below are longer for this reason.
+  const now = performance.now.bind(performance);
+  vi.spyOn(performance, 'now').mockImplementation(() => now() * 20);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { supervisor, root, program, controls, said, logged, events } = started(GETS_READY);
+  const until = (what, isTrue) => waitFor(what, isTrue, { deadlineMs: 200_000, context: () => JSON.stringify(logged) });
+  await until('control to be ready', () => said.includes('ready'));
+  rmSync(root, { recursive: true });
+  const offered = installation('process.exit(3);');
+  const offer = { node: process.execPath, root: offered.root };
+  supervisor.offer(offer);
+  expect(events()).toEqual(['control-started']);
+
+  controls[0].kill('SIGKILL');
+  await until('the package to be missing', () => events().includes('control-not-started'));
+  supervisor.offer(offer);
+  program(GETS_READY);
+  await until('the old package to be used again', () => said.filter((message) => message === 'ready').length === 2);
+  expect(logged.find(({ event }) => event === 'control-refused')).toMatchObject({ root: offered.root, instead: root });
+  expect(supervisor.snapshot().root).toBe(root);
 });
