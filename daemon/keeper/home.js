@@ -9,6 +9,8 @@ import { describeError, log } from './host/log.js';
 const LOOK_MS = 3_000;
 /** The apps end if the folder of the home is missing at this number of looks in a row. */
 const GONE_LOOKS = 3;
+/** Folders of the home with files that may be old but in use. */
+const TOUCHED = ['.', 'run', 'pids', 'logs', 'logs/.times'];
 /** Once an hour. Cleaners delete files that no program has used for days. */
 const TOUCH_LOOKS = 1_200;
 
@@ -50,7 +52,7 @@ export function lookAfterHome({ run, claim, onLost }) {
     missing = isThere(home) ? 0 : missing + 1;
     if (missing === GONE_LOOKS) return lose('home-removed');
     if (missing > 0) return undefined;
-    if (looks % TOUCH_LOOKS === 0) for (const folder of [home, run, join(home, 'pids')]) touch(folder);
+    if (looks % TOUCH_LOOKS === 0) for (const folder of TOUCHED) touch(join(home, folder));
     return restore();
   };
 
@@ -71,7 +73,7 @@ function isThere(folder) {
  * Sets the time of the last access of each file, so that the files do not look old.
  * @param {string} folder
  */
-export function touch(folder) {
+function touch(folder) {
   const now = new Date();
   for (const name of namesIn(folder)) {
     try {
