@@ -1,6 +1,6 @@
 // Looks after the files of control in the home, because other programs delete old files. For
-// example, systemd-tmpfiles does this in /tmp. Log files are opened again when the next line comes,
-// and the keeper looks after its own files (daemon/keeper/home.js).
+// example, systemd-tmpfiles does this in /tmp. Log files of apps are opened again when the next
+// line comes, and the keeper looks after its own files (daemon/keeper/home.js).
 
 /** @import { HomePaths } from '../../lib/shared/paths.js' */
 /** @import { ApiServer } from './api/server.js' */
@@ -11,7 +11,7 @@
 /**
  * @param {object} o
  * @param {HomePaths} o.paths
- * @param {Pick<Parts, 'store' | 'managerLog'>} o.parts
+ * @param {Pick<Parts, 'store' | 'managerLog' | 'ownLog'>} o.parts
  * @param {Pick<Control, 'registry'>} o.control
  * @param {ApiServer} o.api
  * @param {PidFiles} o.pidFiles
@@ -22,6 +22,7 @@ export function createHomeKeeping({ paths, parts, control, api, pidFiles }) {
   let problem = '';
 
   async function putBack() {
+    parts.ownLog.restore();
     const { desired, ending } = control.registry;
     if (api.isMissing()) {
       await api.listen(paths);

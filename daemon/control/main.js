@@ -55,9 +55,6 @@ import { createWeb } from './web/dashboard.js';
 /** @import { Port } from './keeper-link/link.js' */
 /** @import { Parts } from './keeper-link/tell.js' */
 
-/** Interval of checks whether the log of the manager was removed, in ms. */
-const LOOK_MS = 1_000;
-
 const own = { ...ownInstallation(), digest: controlDigest(ownInstallation().root) };
 // Before a running manager makes way for this installation, it asks for the version.
 if (process.argv[2] === PROBE) {
@@ -72,7 +69,6 @@ const ownLog = openOwnLog(paths.daemonLog, {
   nowMs: clock.nowMs,
   onRotated: (segment) => archive.rotated(ownLogFile, segment),
 });
-clock.every(LOOK_MS, ownLog.restore);
 const plainManagerLog = createManagerLog(ownLog, clock.nowMs);
 const eventLog = createEventLog({ path: paths.events, nowMs: clock.nowMs, managerLog: plainManagerLog });
 const managerLog = teeToEventLog(plainManagerLog, eventLog);

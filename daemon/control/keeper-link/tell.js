@@ -31,7 +31,7 @@ import { getSlotHistory } from '../state/registry.js';
  * @property {ManagerLog} managerLog
  * @property {EventLog} eventLog
  * @property {Settings} settings
- * @property {Pick<OwnLog, 'reopen'>} ownLog
+ * @property {Pick<OwnLog, 'reopen' | 'restore'>} ownLog
  * @property {OomWatch} oom
  * @property {FindHolder} findHolder
  * @property {ReturnType<typeof import('../metrics/activity.js').createActivityReader>} readActivity
