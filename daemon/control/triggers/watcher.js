@@ -81,15 +81,27 @@ function loadChokidar() {
   return require('chokidar');
 }
 
+/** Links that a look checks, because node_modules of pnpm has thousands. */
+const LINKS_PER_LOOK = 100;
+
 /**
  * Remembers which folders chokidar watches, and where links lead. chokidar looks only at names, so
  * it misses a new folder that has the name of the old one.
  * @param {boolean} followsLinks
  */
-function createPlaces(followsLinks) {
+export function createPlaces(followsLinks) {
   /** @type {Map<string, { identity: string | null, isLink: boolean }>} */
   const places = new Map();
   let isStirred = false;
+  let nextLink = 0;
+
+  /** A link may lead elsewhere without an event, because the change may be outside. */
+  function takeLinks() {
+    const links = [...places].filter(([, { isLink }]) => isLink).map(([path]) => path);
+    const taken = links.slice(nextLink, nextLink + LINKS_PER_LOOK);
+    nextLink = nextLink + LINKS_PER_LOOK < links.length ? nextLink + LINKS_PER_LOOK : 0;
+    return taken;
+  }
 
   return {
     /**
@@ -118,7 +130,7 @@ function createPlaces(followsLinks) {
       isStirred = true;
     },
     async replaced() {
-      const due = [...places].filter(([, { isLink }]) => isLink || isStirred).map(([path]) => path);
+      const due = isStirred ? [...places.keys()] : takeLinks();
       isStirred = false;
       const now = await Promise.all(due.map((path) => stat(path).then(placeOf, () => null)));
       const paths = due.filter((path, at) => {

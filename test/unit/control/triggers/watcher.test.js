@@ -1,6 +1,15 @@
-import { beforeEach, expect, test } from 'vitest';
-import { createSharedWatchers } from '../../../../daemon/control/triggers/watcher.js';
+import { lstatSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, unlinkSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { createPlaces, createSharedWatchers } from '../../../../daemon/control/triggers/watcher.js';
 import { settle } from '../../../helpers/fake-keeper.js';
+
+vi.mock('node:fs/promises', async (original) => {
+  const real = await original();
+  return { ...real, stat: vi.fn(real.stat) };
+});
 
 let open;
 let watchers;
@@ -94,4 +103,30 @@ test('a watcher that cannot be opened is not kept', () => {
   expect(() => share('src', {})).toThrow('no');
   isBad = false;
   share('src', {}).close();
+});
+
+test('a look checks 100 links at most, each link in turn, and all of them after an event', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-links-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const name of ['old', 'new']) mkdirSync(join(folder, name));
+  const places = createPlaces(true);
+  const links = Array.from({ length: 250 }, (_, nth) => join(folder, `link${nth}`));
+  for (const link of links) {
+    symlinkSync('old', link);
+    places.found(link, lstatSync(link));
+    places.found(link, statSync(link));
+  }
+  const look = async () => {
+    vi.mocked(stat).mockClear();
+    const replaced = await places.replaced();
+    return { replaced, checked: vi.mocked(stat).mock.calls.map(([path]) => path) };
+  };
+  const looks = [await look(), await look(), await look(), await look()];
+  expect(looks.map(({ checked }) => checked.length)).toEqual([100, 100, 50, 100]);
+  expect(looks.slice(0, 3).flatMap(({ checked }) => checked)).toEqual(links);
+  unlinkSync(links[0]);
+  symlinkSync('new', links[0]);
+  expect((await look()).replaced).toEqual([]);
+  places.stir();
+  expect((await look()).replaced).toEqual([links[0]]);
 });
