@@ -23,6 +23,8 @@ const KERNEL = '/proc/';
  */
 export function followLinks(user, path) {
   let at = resolve(path);
+  // Links are rare, and each list asks for each path. reach() opens all folders on the way.
+  if (!isOwnOutput(at) && !mayBeLink(at)) return path;
   let hasLeftTrust = false;
   try {
     for (let links = 0; links <= LINKS_MAX; links += 1) {
@@ -39,6 +41,15 @@ export function followLinks(user, path) {
     // The user may not enter a folder, or it is not a folder. Opening the path reports the reason.
   }
   return path;
+}
+
+/** @param {string} path */
+function mayBeLink(path) {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  } catch {
+    return true; // The kernel may refuse a link on the way to this process, but not to the user.
+  }
 }
 
 /**
