@@ -30,14 +30,21 @@ import { isServeApp, serveApp, staticSite } from './static-site.js';
 const SUGGESTION = { longerBy: 3, from: 4 };
 
 /**
+ * @param {string} keyPath
+ * @returns {Entry}
+ */
+export function emptyEntry(keyPath) {
+  return { keyPath, options: {}, environments: {}, said: new Map(), faults: [], warnings: [] };
+}
+
+/**
  * Reads every attribute, even if another attribute is invalid.
  * @param {unknown} entry
  * @param {string} keyPath
  * @returns {Entry}
  */
 export function readEntry(entry, keyPath) {
-  /** @type {Entry} */
-  const read = { keyPath, options: {}, environments: {}, said: new Map(), faults: [], warnings: [] };
+  const read = emptyEntry(keyPath);
   if (!isRecord(entry))
     return { ...read, faults: [createFault(keyPath, holds(entry), 'an object that describes an app')] };
   for (const [word, value] of Object.entries(entry)) {
@@ -116,7 +123,7 @@ export function readSite(site, keyPath) {
   try {
     return readEntry(staticSite(/** @type {Record<string, any>} */ (site), keyPath), keyPath);
   } catch (error) {
-    return { keyPath, options: {}, environments: {}, said: new Map(), faults: [toFault(error, keyPath)], warnings: [] };
+    return { ...emptyEntry(keyPath), faults: [toFault(error, keyPath)] };
   }
 }
 

@@ -12,7 +12,7 @@ import { readEnvironment } from '../options/file-only.js';
 import { expandHome } from '../options/readers.js';
 import { TOP_LEVEL } from '../options/schema.js';
 import { buildSpecFromEntry } from '../spec/of-entry.js';
-import { readEntry, readSite, completeEntry } from './entry.js';
+import { emptyEntry, readEntry, readSite, completeEntry } from './entry.js';
 import { evaluationLimits } from './evaluate.js';
 import { loadConfig, STDIN } from './load.js';
 
@@ -137,6 +137,7 @@ export async function describeConfig({
   const read = [
     ...shape.apps.map(({ keyPath, entry }) => readEntry(entry, keyPath)),
     ...shape.sites.map(({ keyPath, entry }) => readSite(entry, keyPath)),
+    ...oddities.filter(({ keyPath }) => placeOf(keyPath).isEntry).map(({ keyPath }) => emptyEntry(keyPath)),
   ];
   const deployed = readDeployed(shape.deploy, env);
   const choice = { options, env, deployed: deployed.variables, folder, shellCwd: cwd, path: shell.PATH };
@@ -163,7 +164,7 @@ export async function describeConfig({
 
 /**
  * A value without a plain form is a fault of its app, and of the file if it holds the apps. Like
- * PM2, ignores functions, and everything beside the apps.
+ * PM2, ignores functions in an app, and everything beside the apps.
  * @param {Oddity[]} oddities
  * @param {Entry[]} entries  Get the faults of their app.
  */
@@ -173,12 +174,23 @@ function placeOddities(oddities, entries) {
   /** @type {string[]} */
   const warnings = [];
   for (const { keyPath, found } of oddities) {
+    const { isWhole, isEntry } = placeOf(keyPath);
     const app = entries.find((entry) => entry.keyPath === '' || `${keyPath}.`.startsWith(`${entry.keyPath}.`));
-    const isWhole = keyPath === '' || TOP_LEVEL.includes(keyPath);
-    if (!isWhole && (!app || found === 'is a function')) warnings.push(`${keyPath} ${found}, which nclust ignores.`);
-    else (isWhole ? faults : /** @type {Entry} */ (app).faults).push(createFault(keyPath, found, 'plain values'));
+    if (isWhole) faults.push(createFault(keyPath, found, 'plain values'));
+    else if (app && isEntry) app.faults.push(createFault(keyPath, found, 'an object that describes an app'));
+    else if (app && found !== 'is a function') app.faults.push(createFault(keyPath, found, 'plain values'));
+    else warnings.push(`${keyPath} ${found}, which nclust ignores.`);
   }
   return { faults, warnings };
+}
+
+/**
+ * @param {string} keyPath
+ * @returns {{ isWhole: boolean, isEntry: boolean }}  isWhole: it holds all apps. isEntry: it is one.
+ */
+function placeOf(keyPath) {
+  const key = keyPath.replace(/^((nclust|pm2)\.)+/, '');
+  return { isWhole: key === '' || TOP_LEVEL.includes(key), isEntry: /^(nclust|pm2|apps|static)?\[\d+\]$/.test(key) };
 }
 
 /**

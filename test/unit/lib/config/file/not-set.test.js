@@ -185,6 +185,37 @@ describe('one word too much', () => {
   });
 });
 
+describe('an app that is a function or a Map', () => {
+  const lost = { script: 'app.js', name: 'lost' };
+
+  test.each([
+    [(odd) => ({ apps: [app, odd] }), 'apps[1]'],
+    [(odd) => [app, odd], '[1]'],
+    [(odd) => ({ nclust: { apps: [odd, app] } }), 'nclust.apps[0]'],
+    [(odd) => ({ pm2: [app, odd] }), 'pm2[1]'],
+    [(odd) => ({ apps: [app], static: [odd] }), 'static[0]'],
+  ])('%s: is a fault, and the other app starts', async (form, keyPath) => {
+    for (const odd of [() => lost, new Map(Object.entries(lost))]) {
+      await expect(read(form(odd))).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG' });
+      expect(await read(form(odd), { isPartial: true })).toMatchObject({
+        specs: [{ name: 'app' }],
+        warnings: [],
+        refused: { data: { faults: [{ keyPath }] } },
+      });
+    }
+  });
+
+  test.each([
+    [(odd) => ({ apps: odd }), 'apps'],
+    [(odd) => ({ nclust: { apps: odd } }), 'nclust.apps'],
+    [(odd) => ({ pm2: { apps: [app], static: odd } }), 'pm2.static'],
+    [(odd) => ({ pm2: odd }), 'pm2'],
+  ])('%s: the file is refused if it holds all apps', async (form, keyPath) => {
+    for (const odd of [() => [lost], new Map()])
+      await expect(read(form(odd), { isPartial: true })).rejects.toMatchObject({ data: { faults: [{ keyPath }] } });
+  });
+});
+
 describe('a folder as script', () => {
   test.each([
     ['dist/', { 'dist/index.js': '1' }, 'dist/index.js', 'dist'],
