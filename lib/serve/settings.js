@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { badOption } from '../config/options/readers.js';
+import { badOption, expandHome } from '../config/options/readers.js';
 import { DURATION_FORMS, parseDuration } from '../shared/units.js';
 
 /**
@@ -40,7 +40,7 @@ export function readVariables(env) {
  */
 export function readServeSettings(options, nameOf = (key) => VARIABLES[key]) {
   return {
-    path: asFilled(options.path ?? '.', nameOf('path')),
+    path: expandHome(asFilled(options.path ?? '.', nameOf('path'))),
     port: asPort(options.port ?? DEFAULT_PORT, nameOf('port')),
     host: asFilled(options.host ?? DEFAULT_HOST, nameOf('host')),
     isSpa: asSwitch(options.spa ?? false, nameOf('spa')),

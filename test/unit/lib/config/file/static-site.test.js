@@ -1,3 +1,5 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isServeApp, serveApp, staticSite } from '../../../../../lib/config/file/static-site.js';
 import { readServeSettings, serveScript, readVariables } from '../../../../../lib/serve/settings.js';
@@ -110,3 +112,11 @@ test('an app with script: "serve" becomes the static server, as in PM2', () => {
   expect(isServeApp({ script: 'serve', interpreter: 'bash' })).toBe(false);
   expect(serveApp(app)).toEqual({ ...app, waitReady: true, script: serveScript(), name: 'static-page-server-3000' });
 });
+
+test.each([[{ path: '~/cf' }], [{ directory: '~/cf' }], [{ env: { PM2_SERVE_PATH: '~/cf' } }]])(
+  '%j: ~ is the home directory',
+  (entry) => {
+    expect(staticSite(entry).env.PM2_SERVE_PATH).toBe(join(homedir(), 'cf'));
+    expect(readServeSettings(readVariables({ PM2_SERVE_PATH: '~/cf' })).path).toBe(join(homedir(), 'cf'));
+  },
+);
