@@ -1,5 +1,5 @@
 import { OPTIONS_OF, specFields } from '../config/options/options.js';
-import { findAttribute } from '../config/options/schema.js';
+import { findAttribute, leaveOutUnset } from '../config/options/schema.js';
 import { variablesOf } from '../config/spec/build.js';
 import { specChange } from '../config/spec/change.js';
 
@@ -36,8 +36,9 @@ export function changesBySettings(settings, slots, { cwd, onWarning }) {
 function readSettings(settings, onWarning) {
   /** @type {Record<string, any>} */
   const read = {};
-  for (const [word, value] of Object.entries(settings)) {
+  for (const [word, given] of Object.entries(settings)) {
     const row = findAttribute(word);
+    const value = row ? leaveOutUnset(row, given) : given;
     if (value === undefined || value === null) continue;
     if (row && CHANGEABLE.has(row.key)) read[row.key] = row.read(value, word);
     else onWarning(`"${word}" is ignored, because a restart or reload does not change it.`);

@@ -3,13 +3,19 @@ import { nearWords } from '../../shared/did-you-mean.js';
 import { createFault, toFault, FOR_EDITORS, holds, isRecord, joinKeyPath } from '../faults.js';
 import { readEnvironment } from '../options/file-only.js';
 import { isUnset } from '../options/readers.js';
-import { ATTRIBUTES, ENVIRONMENT_PREFIX, findAttribute, listSpellings } from '../options/schema.js';
+import {
+  ATTRIBUTES,
+  ENVIRONMENT_PREFIX,
+  findAttribute,
+  leaveOutUnset,
+  listSpellings,
+  takes,
+} from '../options/schema.js';
 import { placeScript } from '../place-script.js';
 import { findProgram } from '../spec/find-program.js';
 import { isServeApp, serveApp, staticSite } from './static-site.js';
 
 /** @import { Fault } from '../faults.js' */
-/** @import { Attribute } from '../options/schema.js' */
 
 /**
  * @typedef {object} Entry
@@ -76,19 +82,15 @@ function readOne(read, word, value) {
     else read.warnings.push(unknownKey(where, word));
     return;
   }
-  const given = value === '' ? row.empty : value;
-  if (isUnset(given) && !(given === false && takesFalse(row))) return;
+  const given = leaveOutUnset(row, value === '' ? row.empty : value);
+  if (isUnset(given) && !(given === false && takes(row, 'boolean'))) return;
+  if (Array.isArray(given) && given.length === 0 && takes(row, 'array')) return;
   const before = read.said.get(row.name);
   read.said.set(row.name, word);
   if (before !== undefined)
     read.warnings.push(`"${where}" is the same attribute as "${joinKeyPath(read.keyPath, before)}", and overrides it.`);
   const found = row.read(given, where);
   if (row.note === undefined) read.options[row.key] = found;
-}
-
-/** @param {Attribute} row */
-function takesFalse({ schema = {} }) {
-  return [schema.type].flat().includes('boolean');
 }
 
 /**

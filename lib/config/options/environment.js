@@ -1,5 +1,5 @@
 import { FILTER_FORMS, isVariableName, SECRET_FORMS } from '../../shared/spec/environment.js';
-import { expandHome, isUnset, readPath, badKind, badOption } from './readers.js';
+import { expandHome, readPath, badKind, badOption } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
@@ -96,9 +96,9 @@ export const ENVIRONMENT_OPTIONS = [
  */
 function asEnvFiles(value, where) {
   if (value === false || value === null) return [];
-  const files = (Array.isArray(value) ? value.filter((one) => !isUnset(one)) : [value]).map((one) =>
-    typeof one === 'string' ? readPath(one, where) : refuse(where, one, FILES_FORMS),
-  );
+  const files = [value]
+    .flat()
+    .map((one) => (typeof one === 'string' ? readPath(one, where) : refuse(where, one, FILES_FORMS)));
   return files.length === 1 && files[0] === 'none' ? [] : files;
 }
 

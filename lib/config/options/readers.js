@@ -107,13 +107,12 @@ export function readPath(value, where) {
 }
 
 /**
- * Leaves out what is not set, as in `args: ['--port', process.env.PORT]`.
  * @param {unknown} value
  * @param {string} where
  */
 function asWords(value, where) {
-  const given = Array.isArray(value) ? value.filter((word) => word !== undefined && word !== null) : null;
-  if (given?.every((word) => ['string', 'number', 'boolean'].includes(typeof word))) return given.map(String);
+  if (Array.isArray(value) && value.every((word) => ['string', 'number', 'boolean'].includes(typeof word)))
+    return value.map(String);
   if (typeof value === 'number') return [String(value)];
   if (typeof value === 'string') return splitWords(value, where);
   throw badOption(where, value, WORDS_FORMS);
@@ -196,7 +195,7 @@ function oneOf(words) {
  * @param {string} where
  */
 function asExitCodes(value, where) {
-  const values = Array.isArray(value) ? value.filter((one) => !isUnset(one)) : [value];
+  const values = [value].flat();
   const codes = values
     .flatMap((one) => String(one).split(/[\s,]+/))
     .filter(Boolean)

@@ -2,6 +2,7 @@
 // Must not: read a file, or know commands.
 // Start at: options.js, then program.js for its rows; findAttribute() is for config files.
 import { START_OPTIONS } from './options.js';
+import { isUnset, KINDS } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
@@ -34,6 +35,27 @@ export function findAttribute(word) {
  */
 export function listSpellings({ name, aliases = [] }) {
   return [...new Set([name, ...aliases].flatMap((word) => [word, camelCase(word), snakeCase(word)]))];
+}
+
+/**
+ * @param {Attribute} row
+ * @param {'array' | 'boolean'} type
+ */
+export function takes({ schema = {} }, type) {
+  return [schema.type].flat().includes(type);
+}
+
+/**
+ * Leaves out of a list what is not set, as in `watch: ['src', isDev && 'test']`.
+ * @param {Attribute} row
+ * @param {unknown} value
+ * @returns {unknown}
+ */
+export function leaveOutUnset(row, value) {
+  if (!Array.isArray(value) || !takes(row, 'array')) return value;
+  // An argument may be empty, or the word "false".
+  const isWords = row.read === KINDS.words.read;
+  return value.filter((one) => (isWords ? one !== undefined && one !== null : !isUnset(one)));
 }
 
 /** @param {string} word */

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { readWatchPattern, TRIGGER_RULES } from '../../shared/spec/triggers.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
-import { expandHome, isUnset, readFlag, readPath, badOption } from './readers.js';
+import { expandHome, readFlag, readPath, badOption } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
@@ -261,8 +261,7 @@ function asPidFile(value, where) {
  */
 function textsOf(value, where, accepted) {
   const given = [value].flat();
-  const isSet = (/** @type {unknown} */ text) => where.startsWith('--') || !isUnset(text);
-  const texts = given.filter(isSet).map((text) => (typeof text === 'string' ? expandHome(text) : text));
+  const texts = given.map((text) => (typeof text === 'string' ? expandHome(text) : text));
   if (texts.some((text) => typeof text !== 'string' || text.trim() === '')) throw badOption(where, value, accepted);
   return /** @type {string[]} */ (texts);
 }

@@ -3,7 +3,8 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../../../lib/config/file/read.js';
-import { ATTRIBUTES, listSpellings } from '../../../../../lib/config/options/schema.js';
+import { KINDS } from '../../../../../lib/config/options/readers.js';
+import { ATTRIBUTES, listSpellings, takes } from '../../../../../lib/config/options/schema.js';
 import { UNLIMITED } from '../../../../../lib/shared/units.js';
 
 const NODE = { file: process.execPath, version: process.version };
@@ -70,8 +71,19 @@ describe('a value that means "not set"', () => {
     });
   });
 
+  test.each(OPTIONAL.filter((row) => takes(row, 'array')).map((row) => [row.name, row]))(
+    '%s: a list in which nothing is set starts the app as if the attribute was absent',
+    async (name, row) => {
+      const { spec: plain } = await readApp({});
+      for (const nothing of [[undefined], [null], [], ...(row.read === KINDS.words.read ? [] : [[''], [false, null]])])
+        expect(await readApp({ [name]: nothing })).toEqual({ spec: plain, warnings: [] });
+    },
+  );
+
   test.each([
     [{ env_production: '' }, {}],
+    [{ filter_env: [undefined, 'SECRET', ''] }, { filterEnv: ['SECRET'] }],
+    [{ log_ship: [false, 'exec:cat'] }, { logShip: ['exec:cat'] }],
     [{ env_production: false }, {}],
     [{ env: { A: undefined, B: null, C: '' } }, { env: { C: '' } }],
     [{ args: ['--a', undefined, null, ''] }, { args: ['--a', ''] }],
