@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../cli/session/await-change.js';
 import { appVersion, buildSpec } from '../config/spec/build.js';
-import { readStartOptions } from '../config/options/options.js';
+import { readPm2Variables, readStartOptions } from '../config/options/options.js';
 import {
   defaultServeName,
   readServeSettings,
@@ -50,6 +50,7 @@ export async function serve(context, [path, port], options) {
   if (options.monitor !== undefined) context.talk('--monitor has no effect: nclust has no monitoring service.');
 
   const read = readStartOptions(options);
+  for (const warning of readPm2Variables(context.env).warnings) context.talk(warning);
   const built = buildSpec(
     serveScript(),
     [],

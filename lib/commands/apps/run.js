@@ -1,6 +1,6 @@
 import { buildSpec } from '../../config/spec/build.js';
 import { isConfigName } from '../../config/find.js';
-import { readStartOptions, separateExitCodes } from '../../config/options/options.js';
+import { readPm2Variables, readStartOptions, separateExitCodes } from '../../config/options/options.js';
 import { readConfig } from '../../config/file/read.js';
 import { runForeground } from '../../run/run.js';
 import { takeHome } from '../../run/home.js';
@@ -82,7 +82,10 @@ async function specsOf(context, words, options, args, say) {
       { hint: 'To run several apps, list them in a config file: nclust run ecosystem.config.js' },
     );
   const [target = null] = targets;
-  if (target !== null && target !== '-' && !isConfigName(target)) return [buildSpec(target, args, read, context)];
+  if (target !== null && target !== '-' && !isConfigName(target)) {
+    for (const warning of readPm2Variables(context.env).warnings) say(warning);
+    return [buildSpec(target, args, read, context)];
+  }
   const { env = null, only = null } = options;
   const { specs, warnings } = await readConfig({
     file: target,

@@ -10,6 +10,7 @@ import { findConfig } from '../../config/find.js';
 import {
   readReloadOptions,
   readRestartOptions,
+  readPm2Variables,
   readStartOptions,
   separateExitCodes,
   separateWatched,
@@ -66,6 +67,7 @@ export async function start(context, targets, options, args) {
     );
   }
   const built = fresh.map((target) => buildSpec(target, args, read, context));
+  if (built.length > 0) for (const warning of readPm2Variables(context.env).warnings) context.talk(warning);
   for (const warning of built.flatMap((spec) => warnAboutCluster(spec, read))) context.talk(warning);
   const specs = built.length > 0 ? await (await import('../../config/spec/git.js')).addVersioning(built) : [];
 

@@ -9,6 +9,7 @@ import { toPlain } from '../evaluation/plain.js';
 import { badConfig, createFault, isRecord, readShape, joinKeyPath, toFault } from '../faults.js';
 import { findConfig, noConfigError } from '../find.js';
 import { readEnvironment } from '../options/file-only.js';
+import { readPm2Variables } from '../options/options.js';
 import { expandHome } from '../options/readers.js';
 import { TOP_LEVEL } from '../options/schema.js';
 import { buildSpecFromEntry } from '../spec/of-entry.js';
@@ -64,7 +65,7 @@ export async function readConfig(wanted, { isPartial = false } = {}) {
     file,
     specs,
     refused,
-    warnings: [...warnings, ...built.flatMap((one) => one.warnings)],
+    warnings: [...readPm2Variables(wanted.shell).warnings, ...warnings, ...built.flatMap((one) => one.warnings)],
     deploy,
   };
 }
@@ -97,8 +98,7 @@ export async function readNames(wanted) {
 /**
  * @param {Wanted} wanted
  * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG if the file cannot be read,
- *   _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env`, `options` and a variable in
- *   `shell`.
+ *   _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env` and `options`.
  */
 export async function describeConfig({
   file: given = null,

@@ -1,3 +1,4 @@
+import { NclustError } from '../../shared/errors.js';
 import { ENVIRONMENT_OPTIONS } from './environment.js';
 import { FILE_OPTIONS, UNNEEDED_OPTIONS } from './file-only.js';
 import { LOG_OPTIONS } from './logs.js';
@@ -140,18 +141,27 @@ const OF_PM2 = {
 
 /**
  * @param {Record<string, string | undefined>} env
- * @returns {Record<string, any>}  Defaults, by key. Throws ERR_NCLUST_USAGE.
+ * @returns {{ defaults: Record<string, any>, warnings: string[] }}  `defaults`: by key. A variable
+ *   with a bad value leads to a warning, because it must not keep every app from starting.
  */
 export function readPm2Variables(env) {
-  const given = Object.entries(OF_PM2).filter(([variable]) => env[variable]);
-  return Object.fromEntries(
-    given.map(([variable, key]) => {
-      const value = env[variable];
+  /** @type {Record<string, any>} */
+  const defaults = {};
+  /** @type {string[]} */
+  const warnings = [];
+  for (const [variable, key] of Object.entries(OF_PM2)) {
+    const value = env[variable];
+    if (!value) continue;
+    try {
       // As in PM2, any text turns a switch on.
-      if (key === 'shutdownWithMessage') return [key, value !== 'false' && value !== '0'];
-      return [key, START_OPTIONS.find((option) => option.key === key)?.read(value, variable)];
-    }),
-  );
+      if (key === 'shutdownWithMessage') defaults[key] = value !== 'false' && value !== '0';
+      else defaults[key] = START_OPTIONS.find((option) => option.key === key)?.read(value, variable);
+    } catch (error) {
+      if (!(error instanceof NclustError)) throw error;
+      warnings.push(`${error.message} It is ignored.`);
+    }
+  }
+  return { defaults, warnings };
 }
 
 /**

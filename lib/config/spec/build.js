@@ -65,7 +65,7 @@ export function buildSpec(target, args, options, surroundings) {
   return checkSpec(
     {
       name: defaultName(target, what),
-      ...specFields({ ...readPm2Variables(surroundings.env), ...options }),
+      ...specFields({ ...readPm2Variables(surroundings.env).defaults, ...options }),
       ...run.fields,
       script: what.script,
       args,

@@ -197,6 +197,15 @@ describe('one word too much', () => {
   });
 });
 
+test('a bad variable of PM2 keeps no app from starting, and is reported once', async () => {
+  const value = { apps: [app, { ...app, name: 'other' }] };
+  const wanted = { value, cwd: folder, shell: { PM2_KILL_TIMEOUT: 'abc' }, node: NODE };
+  expect(await readConfig(wanted)).toMatchObject({
+    specs: [{ killTimeoutMs: (await readApp({})).spec.killTimeoutMs }, {}],
+    warnings: [expect.stringContaining('PM2_KILL_TIMEOUT is "abc"')],
+  });
+});
+
 describe('an app that is a function or a Map', () => {
   const lost = { script: 'app.js', name: 'lost' };
 

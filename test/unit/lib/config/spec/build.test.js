@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, w
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { readStartOptions } from '../../../../../lib/config/options/options.js';
+import { readPm2Variables, readStartOptions } from '../../../../../lib/config/options/options.js';
 import { buildSpec, snapshot } from '../../../../../lib/config/spec/build.js';
 import { flatten, listLayers } from '../../../../../lib/shared/spec/environment.js';
 import { isRoot, NOBODY, userFolders } from '../../../../helpers/other-user.js';
@@ -124,7 +124,20 @@ describe('a script', () => {
     });
     for (const off of ['', 'false', '0'])
       expect(build('app.js', {}, [], { PM2_KILL_USE_MESSAGE: off })).toMatchObject({ shutdownWithMessage: false });
-    expect(() => build('app.js', {}, [], { PM2_KILL_SIGNAL: 'SIGNOPE' })).toThrow('PM2_KILL_SIGNAL is "SIGNOPE"');
+  });
+
+  test.each([
+    ['PM2_KILL_SIGNAL', 'SIGNOPE'],
+    ['PM2_KILL_TIMEOUT', 'abc'],
+    ['PM2_GRACEFUL_LISTEN_TIMEOUT', '-'],
+    ['PM2_PROCESS_INSTANCE_VAR', 'A=B'],
+  ])('%s=%s is ignored, with a warning', (variable, value) => {
+    const env = { [variable]: value };
+    const { shellEnv, ...plain } = build('app.js', {}, []);
+    expect(build('app.js', {}, [], env)).toEqual({ ...plain, shellEnv: { ...shellEnv, ...env } });
+    expect(readPm2Variables(env).warnings).toEqual([
+      expect.stringMatching(`^${variable} is "${value}".* It is ignored`),
+    ]);
   });
 
   test.each([
