@@ -53,7 +53,7 @@ export function badConfig(file, faults, warnings) {
     {
       hint:
         (faults.length === 1 && faults[0].hint) ||
-        'docs/config.md lists every attribute; "nclust validate" checks the file and starts nothing.',
+        'docs/config.md lists every attribute; "nclust validate" checks the file.',
       data: { file, faults, warnings },
     },
   );

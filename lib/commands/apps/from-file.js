@@ -77,8 +77,21 @@ export async function renewFromFile(context, how, file, options, read) {
   });
   if (!json && !isCounted) for (const sentence of plan.flatMap(explainInstances)) context.talk(sentence);
   const outcome = await reportChange(context, client, slots, { done: wait ? DONE[how] : DOING[how], json });
-  if (refused) throw refused;
+  if (refused) throw partlyDone(refused, slots, how);
   return outcome;
+}
+
+/**
+ * @param {NclustError} refused
+ * @param {{ name: string }[]} slots  Of the other apps of the file.
+ * @param {keyof typeof DONE} how
+ */
+function partlyDone({ code, message, hint, data }, slots, how) {
+  const started = [...new Set(slots.map(({ name }) => name))];
+  return new NclustError(code, `${message}\nThe other apps were ${DONE[how].toLowerCase()}: ${quoteAll(started)}.`, {
+    hint,
+    data: { .../** @type {object} */ (data), started },
+  });
 }
 
 /**
