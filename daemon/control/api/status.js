@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
-import { listOutputNotices } from '../logs/place.js';
+import { listOutputNotices, listSharedFileNotices } from '../logs/place.js';
 import { selectIds } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
 import { isAppScope } from '../state/registry.js';
@@ -65,6 +65,7 @@ export const readings = {
         ...context.parts.logs.notices((name) => desired.apps.some(({ spec }) => spec.name === name)),
         ...context.exports.notices(),
         ...context.web.notices(),
+        ...listSharedFileNotices(desired.apps, context.paths.logs),
       ].map(shortNotice),
     };
   },

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { readUser } from '../../../lib/shared/host/as-user.js';
 import { followLinks, isOwnOutput } from '../../../lib/shared/host/follow-links.js';
+import { fileStem } from '../../../lib/shared/paths.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { logFiles } from '../spawn/params.js';
 import { getSpec } from '../state/desired.js';
@@ -100,6 +101,36 @@ export function listOutputNotices(apps, logsFolder) {
       `"${spec.name}" logs to ${quoteAll(keys.map((key) => files[key]))}, because only "nclust run" has an output ` +
         `for ${quoteAll(keys.map((key) => spec[key]))}. To end this notice: nclust reload ${shellQuote(spec.name)} ` +
         `${keys.map((key) => BACK[key]).join(' ')}`,
+    ];
+  });
+}
+
+/**
+ * As in PM2, apps whose names differ only in characters such as "_" and "-" have the same default
+ * files.
+ * @param {DesiredApp[]} apps
+ * @param {string} logsFolder
+ * @returns {string[]}
+ */
+export function listSharedFileNotices(apps, logsFolder) {
+  /** @type {Map<string, DesiredApp[]>} */
+  const byStem = new Map();
+  for (const app of apps) {
+    const stem = fileStem(app.spec.name);
+    byStem.set(stem, [...(byStem.get(stem) ?? []), app]);
+  }
+  return [...byStem.values()].flatMap((twins) => {
+    if (twins.length === 1) return [];
+    const files = twins.flatMap(({ spec, slots }) => [
+      ...new Set(slots.flatMap(({ id }) => Object.values(logFiles(spec, id, logsFolder)))),
+    ]);
+    const shared = files.filter((file, at) => file !== '' && files.indexOf(file) < at);
+    if (shared.length === 0) return [];
+    const names = twins.map(({ spec }) => spec.name);
+    return [
+      `${quoteAll(names)} share ${quoteAll(shared)}, because "-" replaces other characters in the name of a log ` +
+        'file. "nclust flush" of one empties them for all. To end this notice: ' +
+        `nclust reload ${shellQuote(names[names.length - 1])} -o <file> -e <file>`,
     ];
   });
 }

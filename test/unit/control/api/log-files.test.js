@@ -71,3 +71,23 @@ test('flush empties the combined file too, even that of processes of an earlier 
     files: [{ path: join(logs, 'api-all.log'), bytes: 5 }],
   });
 });
+
+test('a notice names apps whose names lead to the same log files', async () => {
+  const listed = async () => (await rig.call('list')).notices;
+  for (const name of ['my_app', 'my.app', 'our app', 'two_apps', 'two-apps', 'Web'])
+    void rig.start({
+      name,
+      mode: 'fork',
+      ...(name.startsWith('two') ? { outFile: `/x/${name}`, errorFile: 'NULL' } : {}),
+    });
+  await rig.turn(2_000);
+  expect(await listed()).toEqual([]);
+  for (const name of ['my-app', '@our-app', 'our@app']) void rig.start({ name, mode: 'fork' });
+  await rig.turn(2_000);
+  expect(await listed()).toEqual([
+    expect.stringMatching(
+      /^"my_app", "my-app" share ".*\/my-app-out\.log", ".*\/my-app-error\.log", .* nclust reload my-app -o/,
+    ),
+    expect.stringMatching(/^"our app", "our@app" share .* nclust reload our@app -o/),
+  ]);
+});
