@@ -45,7 +45,7 @@ export function readProcRow(pid) {
 }
 
 /** @returns {ProcRow[]} */
-function readProcTable() {
+export function readProcTable() {
   return readdirSync('/proc').flatMap((entry) => (isPid(entry) ? (readProcRow(Number(entry)) ?? []) : []));
 }
 
@@ -173,12 +173,14 @@ const SCAN_SHARE = 0.01;
  * @param {(pid: number) => ProcRow | null} [o.readRow]
  * @param {() => ProcRow[]} [o.readTable]
  * @param {() => number} [o.nowMono]
+ * @param {number} [o.scanShare]
  * @returns {(roots: number[]) => Map<number, Reading>}
  */
 export function createProcTreeReader({
   readRow = readProcRow,
   readTable = readProcTable,
   nowMono = () => performance.now(),
+  scanShare = SCAN_SHARE,
 } = {}) {
   /** @type {Map<number, Map<number, string>>} */
   let families = new Map();
@@ -194,7 +196,7 @@ export function createProcTreeReader({
     // Skips a pid with another start time, because the pid now belongs to another process.
     const known = table.flatMap(({ pid, start }) => (families.get(pid)?.get(pid) === start ? pid : []));
     const trees = findTrees(table, [...new Set([...known, ...roots])], families);
-    nextScanMono = nowMono() + (nowMono() - beganMono) / SCAN_SHARE;
+    nextScanMono = nowMono() + (nowMono() - beganMono) / scanShare;
     const found = /** @type {Map<number, ProcRow[]>} */ (/** @type {unknown} */ (trees));
     families = new Map(
       [...found].map(([root, members]) => [root, new Map(members.map((row) => [row.pid, row.start]))]),

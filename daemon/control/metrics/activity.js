@@ -1,4 +1,4 @@
-import { createProcTreeReader, readIoBytes } from '../host/processes.js';
+import { createProcTreeReader, readIoBytes, readProcTable } from '../host/processes.js';
 import { isListening } from '../host/socket-holder.js';
 import { createPidusageReader } from './pidusage-reader.js';
 
@@ -8,6 +8,23 @@ import { createPidusageReader } from './pidusage-reader.js';
  * @property {number} ioBytes
  * @property {boolean} isListening  On a socket that the keeper does not know.
  */
+
+/** Apps that start together are looked at together. So all looks of this time share one table. */
+const TABLE_MS = 100;
+
+/**
+ * A tree whose descendants are missing seems to be idle, so each look has a table.
+ * @param {() => ReturnType<typeof readProcTable>} [readTable]
+ * @param {() => number} [nowMono]
+ */
+export function createSharedTreeReader(readTable = readProcTable, nowMono = () => performance.now()) {
+  let last = { atMono: -Infinity, table: /** @type {ReturnType<typeof readProcTable>} */ ([]) };
+  const readShared = () => {
+    if (nowMono() - last.atMono >= TABLE_MS) last = { atMono: nowMono(), table: readTable() };
+    return last.table;
+  };
+  return createProcTreeReader({ readTable: readShared, scanShare: Infinity });
+}
 
 /**
  * On macOS, reads only the CPU time of the process itself.
@@ -19,7 +36,7 @@ import { createPidusageReader } from './pidusage-reader.js';
  */
 export function createActivityReader({
   readPids = createPidusageReader(),
-  readTrees = process.platform === 'linux' ? createProcTreeReader() : null,
+  readTrees = process.platform === 'linux' ? createSharedTreeReader() : null,
 } = {}) {
   return async (pid, isNode) => {
     const reading = (readTrees?.([pid]) ?? (await readPids([pid]))).get(pid);

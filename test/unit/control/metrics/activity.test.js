@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createActivityReader } from '../../../../daemon/control/metrics/activity.js';
+import { createActivityReader, createSharedTreeReader } from '../../../../daemon/control/metrics/activity.js';
 import { waitFor } from '../../../helpers/wait-for.js';
 
 /**
@@ -22,6 +22,7 @@ async function run(code, { isDeep = false, stdio = ['ignore', 'pipe', 'inherit']
 }
 
 const IDLE = 'setInterval(() => {}, 100)';
+const BUSY = 'setInterval(() => { for (const end = Date.now() + 20; Date.now() < end; ); }, 25)';
 const SERVER = "require('net').createServer().listen(0, '127.0.0.1')";
 const path = join(tmpdir(), `nclust-activity-${process.pid}.sock`);
 
@@ -56,11 +57,37 @@ describe.runIf(process.platform === 'linux')('the activity of a process and its 
     await waitFor('its sockets', async () => (await createActivityReader()(pid, isNode))?.isListening === expected);
   });
 
+  test('is that of each of several apps that are looked at together', async () => {
+    const pids = await Promise.all(Array.from({ length: 4 }, () => run(`${BUSY}; ${SERVER}`, { isDeep: true })));
+    const look = (getReader) => Promise.all(pids.map((pid) => getReader()(pid, false)));
+    const isSeen = (activity) => activity?.isListening && activity.cpuMs > 200;
+    await waitFor('the activity of all', async () => (await look(createActivityReader)).every(isSeen));
+    const read = createActivityReader();
+    expect((await look(() => read)).map(isSeen)).toEqual([true, true, true, true]);
+  });
+
   test('is null for a process that has exited', async () => {
     const child = spawn('true');
     await once(child, 'exit');
     expect(await createActivityReader()(Number(child.pid), false)).toBe(null);
   });
+});
+
+test('looks of the same 100 ms share one table of the processes, and later looks have another one', () => {
+  const row = (pid, ppid) => ({ pid, ppid, rssBytes: 1, start: String(pid), ownTicks: 1, waitedTicks: 0 });
+  let nowMs = 0;
+  let tables = 0;
+  const read = createSharedTreeReader(
+    () => {
+      tables += 1;
+      return [row(1e8, 1), row(1e8 + 1, 1e8), row(2e8, 1), row(2e8 + 1, 2e8)];
+    },
+    () => nowMs,
+  );
+  const look = () => [1e8, 2e8].map((pid) => read([pid]).get(pid)?.processes);
+  expect([look(), tables]).toEqual([[2, 2], 1]);
+  nowMs = 100;
+  expect([look(), tables]).toEqual([[2, 2], 2]);
 });
 
 test('on macOS is the CPU time that pidusage reports', async () => {
