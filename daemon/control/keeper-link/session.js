@@ -55,6 +55,7 @@ export class KeeperSession {
   #exchange = null;
   #silentLooks = 0;
   #heard = 0;
+  /** Why the last launch since the loss of the keeper failed. Empty: no launch has failed. */
   #launchError = '';
   /** Each function rejects a wait for the keeper. @type {Set<(error: NclustError) => void>} */
   #waits = new Set();
@@ -111,9 +112,10 @@ export class KeeperSession {
   get trouble() {
     if (this.#silentLooks < SILENT_LOOKS) return null;
     const pid = this.#snapshot?.pid ?? 0;
+    const started = this.#launchError ? `cannot be started (${this.#launchError})` : 'has not started yet';
     const [what, next] = this.#context.link
       ? [`The keeper (pid ${pid}) does not answer`, `kill -9 ${pid}`]
-      : [`The keeper has exited, and another one cannot be started (${this.#launchError})`, 'nclust update'];
+      : [`The keeper has exited, and another one ${started}`, 'nclust update'];
     return new NclustError(
       'ERR_NCLUST_DAEMON_UNREACHABLE',
       `${what}, so nclust can neither start nor stop a process now. The apps keep running.`,
@@ -259,7 +261,10 @@ export class KeeperSession {
    */
   async #meetNext() {
     const { parts, link } = this.#context;
-    if (link) this.#silentLooks = 0;
+    if (link) {
+      this.#silentLooks = 0;
+      this.#launchError = '';
+    }
     this.#context.link = null;
     this.#loop.onLost();
     if (this.#isOver) return;

@@ -8,7 +8,7 @@ function open() {
   const clock = createFakeClock();
   const first = new FakeKeeper(clock);
   const seen = [];
-  const launch = { error: null, keepers: [] };
+  const launch = { error: null, isSlow: false, keepers: [] };
   const context = {
     link: null,
     parts: {
@@ -16,6 +16,7 @@ function open() {
       managerLog: (event) => void seen.push(event),
       async launchKeeper() {
         if (launch.error) throw launch.error;
+        if (launch.isSlow) return new Promise(() => {});
         launch.keepers.push(new FakeKeeper(clock));
         return launch.keepers.at(-1)?.connect();
       },
@@ -130,5 +131,11 @@ describe('a keeper that does not answer', () => {
     clock.advance(1_000);
     await settle();
     expect(session.trouble).toBe(null);
+
+    // An earlier failure is not the reason why the next launch takes long.
+    launch.isSlow = true;
+    launch.keepers[0].die();
+    await look(session, 8);
+    expect(session.trouble?.message).toMatch(/^The keeper has exited, and another one has not started yet, so/);
   });
 });
