@@ -7,6 +7,7 @@ import { noteChanges } from './events/process-events.js';
 import { allAppNames, EVENTS } from './handlers.js';
 import { KeeperSession } from './keeper-link/session.js';
 import { tell } from './keeper-link/tell.js';
+import { cancelTimers } from './loop/effects.js';
 import { keeperEventHandlers } from './loop/keeper-events.js';
 import { introduce, noteLostList } from './recovery/meet-keeper.js';
 import { RECEIPTS_KEPT } from './requests/outcome.js';
@@ -249,7 +250,7 @@ export class Control {
   close() {
     this.#hold();
     this.#session.close();
-    for (const seat of this.registry.seats.values()) seat.cancelTimer();
+    for (const seat of this.registry.seats.values()) cancelTimers(seat);
     for (const window of this.registry.windows.values()) window.cancel();
   }
 

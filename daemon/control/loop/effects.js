@@ -152,13 +152,19 @@ function setTimer(context, seat, { ms }) {
  * @param {Seat} seat
  */
 function clearTimer(context, seat) {
-  seat.cancelTimer();
-  seat.cancelTimer = () => {};
+  cancelTimers(seat);
   seat.untilMs = null;
 }
 
+/** @param {Seat} seat */
+export function cancelTimers(seat) {
+  seat.cancelTimer();
+  seat.cancelLook();
+}
+
 /**
- * Measures what the processes of the instance do. Ends with the timer of the seat.
+ * Measures what the processes of the instance do. Replaces the look that waits. Ends with the timer
+ * of the seat.
  * @param {LoopContext} context
  * @param {Seat} seat
  * @param {Extract<Effect, { type: 'look' }>} effect
@@ -168,8 +174,8 @@ function look({ parts, registry, dispatch }, seat, { ms }) {
   if (!instance) return;
   const { instanceId, pid } = instance;
   const isNode = seat.spec?.kind === 'node';
-  const cancelTimer = seat.cancelTimer;
-  const cancelLook = parts.clock.after(ms, () => {
+  seat.cancelLook();
+  seat.cancelLook = parts.clock.after(ms, () => {
     parts.readActivity(pid, isNode).then(
       (activity) => dispatch({ type: 'looked', instanceId, activity }),
       ({ message }) => {
@@ -178,10 +184,6 @@ function look({ parts, registry, dispatch }, seat, { ms }) {
       },
     );
   });
-  seat.cancelTimer = () => {
-    cancelTimer();
-    cancelLook();
-  };
 }
 
 /**

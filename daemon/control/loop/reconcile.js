@@ -136,6 +136,7 @@ export function addSeat(registry, place) {
     sinceMs: 0,
     untilMs: null,
     cancelTimer: () => {},
+    cancelLook: () => {},
   };
   registry.seats.set(key, seat);
   return seat;

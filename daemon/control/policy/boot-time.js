@@ -1,7 +1,7 @@
 /** @import { Context, Effect } from './seat.js' */
 /** @import { Policy } from './restart-policy.js' */
 
-/** An instance that makes progress may load this long. */
+/** An instance that makes progress may load this long. Then control looks for its sockets no longer. */
 export const LOADING_MAX_MS = 5 * 60_000;
 
 /** Interval of the looks at an instance that loads after its deadline, in ms. */
@@ -59,8 +59,9 @@ export function soakMs({ policy, readiness }) {
  */
 export function listSocketLooks(context) {
   const { policy, readiness } = context;
-  if (!readiness.mayListenOutside || policy.minUptimeMs <= SHORT_UPTIME_MS) return [];
-  return [{ type: 'look', ms: Math.min(LOOK_MAX_MS, Math.max(SOCKET_LOOK_MS, ageOf(context) / 4)) }];
+  const ageMs = ageOf(context);
+  if (!readiness.mayListenOutside || policy.minUptimeMs <= SHORT_UPTIME_MS || ageMs >= LOADING_MAX_MS) return [];
+  return [{ type: 'look', ms: Math.min(LOOK_MAX_MS, Math.max(SOCKET_LOOK_MS, ageMs / 4)) }];
 }
 
 /** An instance that is this much above its time limit was given more time. */

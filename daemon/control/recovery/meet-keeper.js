@@ -1,4 +1,5 @@
 import { tell } from '../keeper-link/tell.js';
+import { cancelTimers } from '../loop/effects.js';
 import { noteKey, readNote, parseNoteKey } from '../state/slot-history.js';
 import { takeOverOrphans } from './take-over-orphans.js';
 
@@ -54,7 +55,7 @@ function exchangeNotes(context, notes) {
  * @param {Set<string>} alive
  */
 function dropRecords({ parts, registry }, alive) {
-  for (const seat of registry.seats.values()) seat.cancelTimer();
+  for (const seat of registry.seats.values()) cancelTimers(seat);
   for (const instanceId of registry.instances.keys()) if (!alive.has(instanceId)) parts.logs.detach(instanceId);
   registry.samples.clear();
   registry.seats.clear();

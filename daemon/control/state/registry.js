@@ -30,6 +30,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {number} sinceMs  When the seat entered its state, wall clock.
  * @property {number | null} untilMs  When the running timer ends, wall clock.
  * @property {Cancel} cancelTimer
+ * @property {Cancel} cancelLook
  * @property {'start' | 'restart' | 'reload' | null} [begunBy]  Null once the seat is up.
  */
 

@@ -208,6 +208,13 @@ describe('a seat whose socket the keeper may not know', () => {
     expect(looks(10_000, { mayListenOutside: false })).toEqual([]);
   });
 
+  test('is looked at for 5 minutes, however long it takes to be up', () => {
+    const looked = (startedAtMs) =>
+      next(lifeIn('starting'), EXAMPLES.looked, { ...context(86_400_000, { startedAtMs }), nowMs: 300_000 }).effects;
+    expect(looked(1)).toEqual([{ type: 'look', ms: 5_000 }]);
+    expect(looked(0)).toEqual([]);
+  });
+
   test('as a canary has a short soak', () => {
     const soak = (more) =>
       next(lifeIn('starting'), EXAMPLES.ready, context(10_000, { ...canary, bootedAtMs: 4_900, ...more })).effects;
