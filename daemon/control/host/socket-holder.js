@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { basename } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { ACCOUNT_FILES, splitLines } from '../../../lib/shared/daemon/accounts.js';
 import { isSameHome, readEnviron } from '../../../lib/shared/daemon/home-processes.js';
 
@@ -44,19 +45,42 @@ export function createHolderFinder({ nowMs }, home) {
 }
 
 /**
- * Whether one of the processes has a listening TCP or Unix socket. Linux only.
+ * Whether one of the processes has a listening TCP or Unix socket for clients. Linux only.
  * @param {number[]} pids
  */
 export function isListening(pids) {
   const own = new Set(pids.flatMap((pid) => listSockets(String(pid))));
   if (own.size === 0) return false;
-  const ports = TCP.tables.flatMap((table) =>
-    rowsOf(table).map(([, , , state, , , , , , inode]) => ({ state, inode })),
+  const ports = TCP.tables
+    .flatMap(rowsOf)
+    .filter(([, , , state, , , , , , inode]) => state === TCP.state && own.has(`socket:[${inode}]`))
+    .map(([, local]) => parseInt(local.slice(local.lastIndexOf(':') + 1), 16));
+  const inspectors = ports.length === 0 ? [] : pids.flatMap((pid) => listInspectorPorts(String(pid)));
+  if (ports.some((port) => !inspectors.includes(port))) return true;
+  return rowsOf('unix').some(
+    ([, , , flags, , , inode, path]) => flags === LISTENS && own.has(`socket:[${inode}]`) && isForClients(path),
   );
-  const paths = rowsOf('unix').map(([, , , flags, , , inode]) => ({ state: flags, inode }));
-  return [...ports, ...paths].some(
-    ({ state, inode }) => (state === TCP.state || state === LISTENS) && own.has(`socket:[${inode}]`),
-  );
+}
+
+/**
+ * Tools talk to their own processes through abstract sockets and temporary files: tsx listens on
+ * /tmp/tsx-0/PID.pipe before the app begins.
+ * @param {string} [path]
+ */
+function isForClients(path = '@') {
+  return !path.startsWith('@') && !path.startsWith(join(tmpdir(), '/'));
+}
+
+const INSPECT = /(?:^|[\0\s=])--inspect(?:-brk|-wait|-port)?(?:=(?:[^\0\s]*:)?(\d+))?(?![\w-])/g;
+const INSPECTOR_PORT = 9229;
+
+/**
+ * From the command and its environment, because the inspector opens before the app begins.
+ * @param {string} pid
+ */
+function listInspectorPorts(pid) {
+  const text = `${readFile(pid, 'cmdline')}\0${readFile(pid, 'environ')}`;
+  return [...text.matchAll(INSPECT)].map(([, port = INSPECTOR_PORT]) => Number(port));
 }
 
 /** @param {string} pid */

@@ -1,21 +1,23 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createActivityReader, createSharedTreeReader } from '../../../../daemon/control/metrics/activity.js';
+import { takePort } from '../../../helpers/ports.js';
 import { waitFor } from '../../../helpers/wait-for.js';
 
 /**
  * Runs the code in Node.js, behind a shell if `isDeep`.
  * @param {string} code
- * @param {{ isDeep?: boolean, stdio?: any[] }} [o]
+ * @param {{ isDeep?: boolean, stdio?: any[], nodeArgs?: string[], env?: NodeJS.ProcessEnv }} [o]
  */
-async function run(code, { isDeep = false, stdio = ['ignore', 'pipe', 'inherit'] } = {}) {
+async function run(code, { isDeep = false, stdio = ['ignore', 'pipe', 'pipe'], nodeArgs = [], env = {} } = {}) {
   const words = isDeep ? ['sh', '-c', '"$@"; true', 'sh', process.execPath] : [process.execPath];
-  const [file, ...args] = [...words, '-e', `${code}; console.log('begins')`];
-  const child = spawn(file, args, { stdio, detached: true });
+  const [file, ...args] = [...words, ...nodeArgs, '-e', `${code}; console.log('begins')`];
+  const child = spawn(file, args, { stdio, detached: true, env: { ...process.env, ...env } });
   onTestFinished(() => void process.kill(-Number(child.pid), 'SIGKILL'));
   await once(/** @type {any} */ (child.stdout), 'data');
   return Number(child.pid);
@@ -24,7 +26,8 @@ async function run(code, { isDeep = false, stdio = ['ignore', 'pipe', 'inherit']
 const IDLE = 'setInterval(() => {}, 100)';
 const BUSY = 'setInterval(() => { for (const end = Date.now() + 20; Date.now() < end; ); }, 25)';
 const SERVER = "require('net').createServer().listen(0, '127.0.0.1')";
-const path = join(tmpdir(), `nclust-activity-${process.pid}.sock`);
+const PATH = join(tmpdir(), 'nclust-activity-');
+const ON_PATH = `require('net').createServer().listen('${PATH}' + process.pid)`;
 
 describe.runIf(process.platform === 'linux')('the activity of a process and its descendants', () => {
   test.each([
@@ -46,14 +49,19 @@ describe.runIf(process.platform === 'linux')('the activity of a process and its 
     ['a port in a child', SERVER, { isDeep: true }, false, true],
     ['a port in a child of Node.js', SERVER, { isDeep: true }, true, true],
     ['a port that the agent reports', SERVER, {}, true, false],
-    ['a Unix socket', `require('net').createServer().listen(${JSON.stringify(path)})`, {}, false, true],
+    ['a Unix socket', ON_PATH, { temporary: '/elsewhere' }, false, true],
+    ['a Unix socket among the temporary files, as of tsx', ON_PATH, {}, false, false],
+    ['an abstract Unix socket', "require('net').createServer().listen('\\0nclust-' + process.pid)", {}, false, false],
     ['only a connection', 'CONNECT', {}, false, false],
   ])('says whether it listens: %s', async (_what, code, o, isNode, expected) => {
+    vi.stubEnv('TMPDIR', o.temporary ?? tmpdir());
+    onTestFinished(() => void vi.unstubAllEnvs());
     const server = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
     const pid = await run(code === 'CONNECT' ? `require('net').connect(${port}); ${IDLE}` : code, o);
+    onTestFinished(() => rmSync(`${PATH}${pid}`, { force: true }));
     await waitFor('its sockets', async () => (await createActivityReader()(pid, isNode))?.isListening === expected);
   });
 
@@ -64,6 +72,15 @@ describe.runIf(process.platform === 'linux')('the activity of a process and its 
     await waitFor('the activity of all', async () => (await look(createActivityReader)).every(isSeen));
     const read = createActivityReader();
     expect((await look(() => read)).map(isSeen)).toEqual([true, true, true, true]);
+  });
+
+  test.each([
+    ['in its arguments', (where) => ({ nodeArgs: [`--inspect=${where}`] }), IDLE, false],
+    ['in NODE_OPTIONS', (where) => ({ env: { NODE_OPTIONS: `--inspect=127.0.0.1:${where}` } }), IDLE, false],
+    ['and listens, too', (where) => ({ nodeArgs: [`--inspect=${where}`] }), SERVER, true],
+  ])('does not count the port of an inspector: %s', async (_what, optionsFor, code, expected) => {
+    const pid = await run(code, optionsFor(await takePort()));
+    await waitFor('its sockets', async () => (await createActivityReader()(pid, false))?.isListening === expected);
   });
 
   test('is null for a process that has exited', async () => {
