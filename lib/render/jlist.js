@@ -49,7 +49,7 @@ function pm2Env(slot) {
     ...paths(slot),
     ...state(slot),
     ...settings(slot),
-    env: { ...env, unique_id: slot.instanceId ?? '' },
+    env: { ...env, unique_id: uniqueId(slot.instanceId) },
     axm_actions: slot.axm?.actions ?? [],
     axm_monitor: slot.axm?.monitor ?? {},
     axm_options: slot.axm?.options ?? {},
@@ -81,7 +81,7 @@ function identity(slot) {
     name: slot.name,
     namespace: slot.namespace,
     pm_id: slot.id,
-    unique_id: slot.instanceId ?? '',
+    unique_id: uniqueId(slot.instanceId),
     version: slot.version,
     username: slot.user,
     instances: slot.spec?.instances,
@@ -128,6 +128,14 @@ function state(slot) {
     vizion_running: false,
     ...(slot.spec?.vizion && slot.spec.versioning ? { versioning: slot.spec.versioning } : {}),
   };
+}
+
+/**
+ * @param {string | null} instanceId
+ * @returns {string}  Without the mark of the home, because `unique_id` is a UUID in PM2.
+ */
+export function uniqueId(instanceId) {
+  return instanceId?.split('.')[0] ?? '';
 }
 
 /** @param {SlotStatus} slot */

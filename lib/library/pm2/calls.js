@@ -1,4 +1,4 @@
-import { toPm2 } from '../../render/jlist.js';
+import { toPm2, uniqueId } from '../../render/jlist.js';
 import { toNclustError, NclustError } from '../../shared/errors.js';
 
 /** @import { ErrorCode } from '../../shared/errors.js' */
@@ -215,7 +215,7 @@ export function toPm2Env({
     pm_id: id,
     pid,
     NODE_APP_INSTANCE: slot,
-    unique_id: instanceId ?? '',
+    unique_id: uniqueId(instanceId),
     status,
     pm_uptime: startedAtMs ?? createdAtMs,
     created_at: createdAtMs,

@@ -71,7 +71,7 @@ export function isAppOfHome(pid, env, { home, mark, proc }) {
   const [id, path] = [env.get('NCLUST_INSTANCE') ?? '', env.get('NCLUST_HOME') ?? ''];
   // Earlier versions did not add the mark.
   if (!id.includes('.')) return id !== '' && isSameHome(pid, path, home, proc);
-  // The mark tells homes with the same path apart, even if the app has a /tmp of its own.
+  // The mark differs for homes with the same path, such as in an app with a /tmp of its own.
   return id.endsWith(mark) && realPath(path) === realPath(home);
 }
 

@@ -219,7 +219,7 @@ describe('an app that is both in the list and in the file', () => {
     expect(await home.nclust('delete', 'ecosystem.config.js')).toMatchObject({ exitStatus: 0 });
     expect(await home.list()).toEqual([]);
     expect(await home.nclust('stop', 'ecosystem.config.js')).toMatchObject({
-      exitStatus: 1,
+      exitStatus: 0,
       stderr: expect.stringMatching(/"api".*"worker"/),
     });
   });
