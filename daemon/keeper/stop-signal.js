@@ -1,3 +1,4 @@
+import { isNode } from '../../lib/shared/daemon/programs.js';
 import { hasSignal, readProgram } from './host/processes.js';
 
 /** @import { ProcessEntry } from './host/processes.js' */
@@ -38,5 +39,5 @@ function handlesOnly(pid, signal) {
  * @param {ProcessEntry} entry
  */
 function catchesItself(entry) {
-  return /^node(js)?$/.test(readProgram(entry)) || hasSignal(entry.pid, 'SigCgt', 'SIGURG');
+  return isNode(readProgram(entry)) || hasSignal(entry.pid, 'SigCgt', 'SIGURG');
 }

@@ -3,6 +3,7 @@
 // Start at: buildSpec(), then interpreter.js; of-entry.js is for entries of config files.
 import { statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { isNode } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
 import { checkSpec } from '../../shared/spec/spec.js';
@@ -11,7 +12,7 @@ import { findConfig } from '../find.js';
 import { readPackage } from '../package-json.js';
 import { mainFile } from '../place-script.js';
 import { findProgram, noScriptError } from './find-program.js';
-import { isNode, resolveProgram, splitNodeOptions } from './interpreter.js';
+import { resolveProgram, splitNodeOptions } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
 /** @import { User } from '../../shared/host/user-path.js' */

@@ -1,10 +1,11 @@
 import { basename, dirname, resolve } from 'node:path';
+import { isNode } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { OPTIONS_OF, specFields } from '../options/options.js';
 import { appVersion, checkFolder, snapshot } from './build.js';
-import { isNode, resolveProgram, typeStrippingFlags, splitNodeOptions } from './interpreter.js';
+import { resolveProgram, typeStrippingFlags, splitNodeOptions } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
 /** @import { AppSpec } from '../../shared/spec/spec.js' */

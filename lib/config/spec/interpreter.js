@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { basename, extname } from 'node:path';
+import { isNode } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
 import { findProgram, isProgram } from './find-program.js';
 
@@ -208,11 +209,6 @@ function typeScriptFlags(version, nodeArgs) {
   if (hasLoader(nodeArgs)) return [];
   // Allows any file that the user preloads, because the file may register a loader.
   return typeStrippingFlags(version) ?? (nodeArgs.some((arg) => PRELOADS.test(arg)) ? [] : null);
-}
-
-/** @param {string} file */
-export function isNode(file) {
-  return /^node(js|-?\d+)?$/.test(basename(file));
 }
 
 /** Time limit for `--version`. */

@@ -1,10 +1,6 @@
-import { basename } from 'node:path';
+import { isLauncher, programName } from '../../shared/daemon/programs.js';
 
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
-
-/** Programs that start a Node.js script as a child process. */
-const LAUNCHER =
-  /^(npm|npx|yarn|yarnpkg|pnpm|pnpx|bunx|corepack|babel-node|ts-node|ts-node-dev|tsx|nodemon|cross-env)$/;
 
 /**
  * @param {AppSpec} spec
@@ -12,8 +8,8 @@ const LAUNCHER =
  * @returns {string[]}  Warnings for an app whose instances are meant to share a port and cannot.
  */
 export function warnAboutCluster({ name, mode, script, interpreter, instances }, { execMode, executeCommand }) {
-  const words = [script.split(' ')[0], interpreter].map((word) => basename(word).replace(/(-cli)?\.[cm]?js$/, ''));
-  const launcher = executeCommand ? undefined : words.find((word) => LAUNCHER.test(word));
+  const words = [script.split(' ')[0], interpreter].map(programName);
+  const launcher = executeCommand ? undefined : words.find(isLauncher);
   const advice = launcher ? ` Start the script itself, not ${launcher}.` : '';
   const why = executeCommand ? 'execute_command is true' : 'only Node.js programs can share a port that way';
   if (execMode === 'cluster' && mode === 'fork')

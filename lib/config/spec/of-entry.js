@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { isLauncher, programName } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
 import { warnAboutChannel } from '../../shared/spec/channel.js';
 import { createFault, toFault, joinKeyPath } from '../faults.js';
@@ -76,8 +77,6 @@ export function buildSpecFromEntry(
 /** @type {Record<string, string>} */
 const ATTRIBUTE_NAME = { interpreter: 'interpreter', interpreterArgs: 'node_args' };
 
-const LAUNCHERS = ['npm', 'npx', 'pnpm', 'pnpx', 'yarn'];
-
 /**
  * As in PM2, npm gets options that are meant for the program that npm starts.
  * @param {AppSpec} spec
@@ -86,9 +85,9 @@ const LAUNCHERS = ['npm', 'npx', 'pnpm', 'pnpx', 'yarn'];
 function forOtherProgram({ name, kind, file, script, interpreter, interpreterArgs }, said) {
   const word = said.get('node_args');
   if (word === undefined || interpreterArgs.length === 0 || interpreter === 'none') return [];
-  if (LAUNCHERS.includes(basename(script)))
+  if (isLauncher(script))
     return [
-      `"${name}": ${word} goes to ${basename(script)} alone. For the program that it starts, use: ` +
+      `"${name}": ${word} goes to ${programName(script)} alone. For the program that it starts, use: ` +
         `the variable NODE_OPTIONS="${interpreterArgs.join(' ')}".`,
     ];
   const isForNode = kind === 'exec' && /^node/.test(word);

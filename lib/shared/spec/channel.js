@@ -1,28 +1,17 @@
 import { basename } from 'node:path';
+import { isLauncher, isNode, isWithoutChannel, programName, takesChannel } from '../daemon/programs.js';
 import { formatDuration } from '../units.js';
 
 /** @import { AppSpec } from './spec.js' */
 
 /** @typedef {Pick<AppSpec, 'kind' | 'file' | 'script' | 'execArgs'>} Program */
 
-const wordSet = (/** @type {string} */ words) => new Set(words.split(/\s+/));
-
-/** Programs that do not know process.send(), without their version. */
-const OTHER_LANGUAGES = wordSet(
-  `python pypy ruby perl php php-fpm lua java dotnet julia Rscript gunicorn uvicorn celery flask puma rails bundle`,
-);
-/** Node.js programs that take the channel for themselves, and start the app without it. */
-const TAKERS = wordSet(
-  `npm npm-cli npx npx-cli yarn yarnpkg pnpm pnpx corepack cross-env cross-env-shell dotenv env-cmd concurrently`,
-);
-const NODE_TOOLS = wordSet('node nodejs tsx ts-node babel-node nodemon env');
-
 /**
  * Whether nclust gives the process that it starts an IPC channel.
  * @param {Program} spec
  */
 export function hasChannel({ kind, file }) {
-  return kind === 'node' || !OTHER_LANGUAGES.has(nameOf(file));
+  return kind === 'node' || !isWithoutChannel(file);
 }
 
 /**
@@ -30,8 +19,8 @@ export function hasChannel({ kind, file }) {
  * @param {Program} spec
  */
 export function canUseChannel(spec) {
-  const name = nameOf(isShellCommand(spec) ? lastProgram(spec.execArgs[1]) : spec.script);
-  return hasChannel(spec) && !OTHER_LANGUAGES.has(name) && !TAKERS.has(name);
+  const program = userOfChannel(spec);
+  return hasChannel(spec) && !isWithoutChannel(program) && !takesChannel(program);
 }
 
 /**
@@ -39,9 +28,9 @@ export function canUseChannel(spec) {
  * @returns {string[]}  For validate and start.
  */
 export function warnAboutChannel(spec) {
-  const { name, script, waitReady, shutdownWithMessage } = spec;
+  const { name, waitReady, shutdownWithMessage } = spec;
   if (canUseChannel(spec)) return [];
-  const program = `"${nameOf(script)}" passes no messages on`;
+  const program = `"${programName(userOfChannel(spec))}" passes no messages on`;
   return [
     ...(waitReady
       ? [
@@ -68,38 +57,50 @@ export function describeLackingReady(spec) {
 }
 
 /**
- * Whether a program that is not started as Node.js may start the app with Node.js.
+ * Whether a program that is not started as Node.js starts the app with Node.js.
  * @param {Program} spec
  */
 export function mayStartNode(spec) {
-  return spec.kind === 'exec' && (isShellCommand(spec) || NODE_TOOLS.has(basename(spec.file)));
+  return spec.kind === 'exec' && listPrograms(spec).some((name) => isNode(name) || isLauncher(name));
 }
 
 /**
- * @param {string} path
- * @returns {string}  Without a version and an extension of JavaScript.
+ * Returns the last program, because earlier ones only prepare.
+ * @param {Program} spec
  */
-function nameOf(path) {
-  return basename(path).replace(/[\d.]+$|\.[cm]?js$/, '');
-}
-
-/** @param {Program} spec */
-function isShellCommand({ kind, file, execArgs }) {
-  return kind === 'exec' && /sh$/.test(basename(file)) && execArgs[0] === '-c' && execArgs.length > 1;
+function userOfChannel(spec) {
+  return spec.kind === 'node' ? spec.script : (listPrograms(spec).at(-1) ?? '');
 }
 
 /**
- * Returns the name of the last program of a shell command, because earlier ones only prepare.
- * @param {string} command
+ * Returns the first program of each pipeline, because only there the channel is meant for the app.
+ * @param {Program} spec
  */
-function lastProgram(command) {
-  const words = (
-    command
-      .trim()
-      .split(/[;&|]+/)
-      .findLast((part) => part.trim() !== '') ?? ''
-  )
-    .trim()
-    .split(/\s+/);
-  return words.find((word) => !/=|^(exec|env|nohup|time)$/.test(word)) ?? '';
+function listPrograms({ file, script, execArgs }) {
+  if (/sh$/.test(basename(file)) && /^-\w*c$/.test(execArgs[0]) && execArgs.length > 1)
+    return listOfCommand(execArgs[1]);
+  const program = programOf([file, ...execArgs]);
+  return [program === file && !isNode(file) && !isLauncher(file) ? script : program];
+}
+
+/** Programs that start the program in their arguments. */
+const PREFIX = /^(exec|env|nohup|time|timeout|nice|ionice|setsid|stdbuf)$/;
+/** An option, a variable, a number, a duration or the name of a signal. */
+const OF_PREFIX = /^-|=|^[\d.]+[smhd]?$|^[A-Z][A-Z\d]+$/;
+const REDIRECTION = /(\d*|&)[<>]{1,3}(&\s*[\d-]+|&?\s*[^\s;&|<>]+)/g;
+
+/** @param {string} command */
+function listOfCommand(command) {
+  return command
+    .replace(/(?<=^|[\s;&|/])(ba|da|k|z)?sh\s+-\w*c\s+("[^"]*"|'[^']*')/g, (_, _shell, inner) => inner.slice(1, -1))
+    .replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.slice(1, -1).replace(/[\s;&|<>]/g, '_'))
+    .replace(REDIRECTION, ' ')
+    .split(/;|&&|\|\||&|\n/)
+    .map((pipeline) => programOf(pipeline.split('|')[0].trim().split(/\s+/)))
+    .filter((name) => name !== '');
+}
+
+/** @param {string[]} words */
+function programOf(words) {
+  return words.find((word) => !PREFIX.test(basename(word)) && !OF_PREFIX.test(word)) ?? '';
 }
