@@ -7,7 +7,7 @@
 // outlive the main process.
 import { describeError } from './host/log.js';
 import { hasSignal, listRelatives, signalProcess } from './host/processes.js';
-import { chooseStopSignal } from './stop-signal.js';
+import { chooseStopSignal, readsMessages } from './stop-signal.js';
 
 /** @import { Child } from './child.js' */
 /** @import { Log } from './host/log.js' */
@@ -97,7 +97,8 @@ export async function retire(child, params, tools) {
  */
 async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, tools) {
   if (killTimeoutMs === 0) return signalTree(child, 'SIGKILL', tools);
-  if (message && child.message('shutdown')) return;
+  if (message && (await canReadMessages(child, tools)) && child.message('shutdown')) return;
+  if (child.exit) return;
   const chosen = signal ?? (await chooseSignal(child, retirement, tools));
   if (child.exit) return;
   if (!retirement.hasWorkers) return signalTree(child, chosen, tools);
@@ -222,6 +223,14 @@ function chooseSignal(child, { caught }, tools) {
     hasAgent: mode !== 'exec',
     findTree: async () => (await findTree(child, tools)) ?? [],
   });
+}
+
+/**
+ * @param {Child} child
+ * @param {Tools} tools
+ */
+async function canReadMessages(child, tools) {
+  return child.mode !== 'exec' || child.isReady || ((await findTree(child, tools)) ?? []).some(readsMessages);
 }
 
 /**

@@ -1,5 +1,5 @@
-import { isNode } from '../../lib/shared/daemon/programs.js';
-import { hasSignal, readProgram } from './host/processes.js';
+import { isNode, takesChannel } from '../../lib/shared/daemon/programs.js';
+import { hasSignal, readProgram, readWords } from './host/processes.js';
 
 /** @import { ProcessEntry } from './host/processes.js' */
 
@@ -40,4 +40,16 @@ function handlesOnly(pid, signal) {
  */
 function catchesItself(entry) {
   return isNode(readProgram(entry)) || hasSignal(entry.pid, 'SigCgt', 'SIGURG');
+}
+
+/**
+ * Whether the process can read messages. Other programs only have the channel, and npm does not pass
+ * messages on.
+ * @param {ProcessEntry} entry
+ */
+export function readsMessages(entry) {
+  const name = readProgram(entry);
+  if (!entry.hasChannel || !(isNode(name) || name === 'bun')) return false;
+  const [first, ...rest] = readWords(entry);
+  return ![first, rest.find((word) => !word.startsWith('-'))].some((word) => word !== undefined && takesChannel(word));
 }

@@ -156,3 +156,23 @@ test('an app behind a shell can call process.send() after the keeper has died', 
   await keeper.kill();
   await waitFor('the app to live on', () => keeper.output('one').split('lives on').length > 5);
 });
+
+/** What exits by a message, or names the signal. */
+const LISTENS = `process.on('message', () => { console.log('message'); process.exit(0); });
+  process.on('SIGTERM', () => { console.log('SIGTERM'); process.exit(0); }); setInterval(() => {}, 1 << 30); console.log('up');`;
+
+test.each([
+  ['a program with a handler', '#!/bin/bash\ntrap "echo SIGTERM; exit" TERM; echo up; sleep 99 & wait', 'SIGTERM'],
+  ['a script that starts Node.js', '#!/bin/bash\n"$NODE" app.cjs; true', 'message'],
+  ['a script that becomes Node.js', '#!/bin/bash\nexec "$NODE" app.cjs', 'message'],
+  ['Node.js behind npm', '#!/bin/bash\n"$NODE" ./npm-cli.js npm "$NODE" app.cjs', 'SIGTERM'],
+])('with shutdown_with_message, %s gets what it can read', async (_what, script, expected) => {
+  const keeper = await realKeeper();
+  const files = { 'run.sh': script, 'app.cjs': LISTENS, 'npm-cli.js': LAUNCHER };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(keeper.home, name), text, { mode: 0o755 });
+  await keeper.spawn('one', { file: join(keeper.home, 'run.sh'), hasChannel: true, env: { NODE } });
+  await keeper.says('one', 'up');
+  await keeper.retire('one', { message: true, signal: 'SIGTERM' });
+  await keeper.says('one', expected);
+  await keeper.event('gone', 'one');
+});

@@ -5,6 +5,7 @@ import { basename } from 'node:path';
 import { promisify } from 'node:util';
 
 const MARKER = 'NCLUST_INSTANCE='; // For the process of a keeper: OF_KEEPER in keeper-process.js.
+const CHANNEL = /(^|[\0 ])NODE_CHANNEL_FD=/;
 /** Time limit for ps in ms. It is short, because a kill waits for ps. */
 const PS_MS = 2_000;
 
@@ -16,7 +17,8 @@ const PS_MS = 2_000;
  * @property {string | null} startTicks  Distinguishes reused pids. null without /proc.
  * @property {string | null} instanceId  A marker in the environment. Children inherit it.
  * @property {number | null} uid  The real user. On Linux null if the process has no marker.
- * @property {string} [program]  The name of its program, without /proc.
+ * @property {boolean} [hasChannel]  It was started with the IPC channel in its environment.
+ * @property {string} [command]  Its command line, without /proc.
  */
 
 /**
@@ -68,9 +70,11 @@ function fromProc() {
     if (!Number.isInteger(pid)) continue;
     const stat = readStat(pid);
     if (!stat || stat.state === 'Z') continue;
-    const instanceId = readMarker(pid);
+    const environ = readProc(pid, 'environ') ?? '';
+    const instanceId = readMarker(environ);
     const uid = instanceId === null ? null : readUid(pid);
-    entries.push({ pid, ppid: stat.ppid, pgid: stat.pgid, startTicks: stat.startTicks, instanceId, uid });
+    const hasChannel = CHANNEL.test(environ);
+    entries.push({ pid, ppid: stat.ppid, pgid: stat.pgid, startTicks: stat.startTicks, instanceId, uid, hasChannel });
   }
   return entries;
 }
@@ -104,13 +108,21 @@ export function hasSignal(pid, kind, signal) {
  * @param {ProcessEntry} entry
  * @returns {string}  Empty: the process has exited, or belongs to another user.
  */
-export function readProgram({ pid, program }) {
-  if (program !== undefined) return program;
+export function readProgram({ pid, command }) {
+  if (command !== undefined) return basename(command.split(' ')[0]);
   try {
     return basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ''));
   } catch {
     return '';
   }
+}
+
+/**
+ * @param {ProcessEntry} entry
+ * @returns {string[]}  Of the command line, which a process can change.
+ */
+export function readWords({ pid, command }) {
+  return (command ?? readProc(pid, 'cmdline') ?? '').split(/[\0 ]+/);
 }
 
 /**
@@ -123,10 +135,8 @@ function readUid(pid) {
   return uid === undefined ? null : Number(uid);
 }
 
-/** @param {number} pid */
-function readMarker(pid) {
-  const environ = readProc(pid, 'environ');
-  if (environ === null) return null;
+/** @param {string} environ */
+function readMarker(environ) {
   const at = environ.startsWith(MARKER) ? 0 : environ.indexOf(`\0${MARKER}`) + 1;
   if (at === 0 && !environ.startsWith(MARKER)) return null;
   const end = environ.indexOf('\0', at);
@@ -165,7 +175,8 @@ async function fromPs() {
         startTicks: null,
         instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[6])?.[1] ?? null,
         uid: Number(match[4]),
-        program: basename(match[6].split(' ')[0]),
+        hasChannel: CHANNEL.test(match[6]),
+        command: match[6],
       },
     ];
   });
