@@ -4,6 +4,8 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runWithDefaultOomScore } from '../../lib/shared/daemon/oom-score.js';
+import { canPreload, isRestricted, optionFor } from '../agent/tree/can-preload.cjs';
+import { callAsOwner, readOwner } from './host/owner.js';
 import { KeeperError } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
@@ -52,7 +54,7 @@ export async function spawnProcess(params, pipes, inFd, sockets) {
 function startProgram({ file, args, cwd, env, uid, gid, hasChannel, hasPreload }, { in: input, outFd, errFd }) {
   return spawn(file, args, {
     cwd,
-    env: hasPreload && !isRestricted(args, env) ? { ...env, NODE_OPTIONS: withPreload(env) } : env,
+    env: hasPreload ? withPreload(args, env, { uid, gid }) : env,
     uid,
     gid,
     detached: true,
@@ -60,10 +62,17 @@ function startProgram({ file, args, cwd, env, uid, gid, hasChannel, hasPreload }
   });
 }
 
-/** @param {Record<string, string>} env */
-function withPreload({ NODE_OPTIONS = '' }) {
+/**
+ * @param {string[]} args
+ * @param {Record<string, string>} env
+ * @param {{ uid?: number, gid?: number }} user
+ * @returns {Record<string, string>}
+ */
+function withPreload(args, env, user) {
+  const { NODE_OPTIONS = '' } = env;
   const preload = join(dirname(agent), 'tree/preload.cjs');
-  return `${NODE_OPTIONS} --require="${preload.replace(/["\\]/g, '\\$&')}"`.trim();
+  const isSafe = callAsOwner(readOwner(user), () => canPreload(preload, [...args, NODE_OPTIONS]));
+  return isSafe ? { ...env, NODE_OPTIONS: `${NODE_OPTIONS} ${optionFor(preload)}`.trim() } : env;
 }
 
 /**
@@ -125,17 +134,6 @@ function startWorker(
   }
 }
 
-/** Flags of the permission model, in Node.js 20 and later. */
-const RESTRICTS = /(^|[\s"])--(experimental[-_])?permission([-_]audit)?($|[\s"])/;
-
-/**
- * @param {string[]} args
- * @param {Record<string, string>} env
- */
-function isRestricted(args, { NODE_OPTIONS = '' }) {
-  return [...args, NODE_OPTIONS].some((text) => RESTRICTS.test(text));
-}
-
 /**
  * @param {string[]} execArgv
  * @param {Record<string, string>} env
@@ -143,7 +141,11 @@ function isRestricted(args, { NODE_OPTIONS = '' }) {
  *   app to read the agent.
  */
 function preload(execArgv, env) {
-  return [...(isRestricted(execArgv, env) ? [`--allow-fs-read=${dirname(agent)}/*`] : []), '--require', agent];
+  return [
+    ...(isRestricted([...execArgv, env.NODE_OPTIONS ?? '']) ? [`--allow-fs-read=${dirname(agent)}/*`] : []),
+    '--require',
+    agent,
+  ];
 }
 
 /**

@@ -43,8 +43,8 @@ function catchesItself(entry) {
 }
 
 /**
- * Whether the process can read messages. Other programs only have the channel, and npm does not pass
- * messages on.
+ * Whether the process can read messages. Other programs only have the channel, and npm does not
+ * pass messages on.
  * @param {ProcessEntry} entry
  */
 export function readsMessages(entry) {

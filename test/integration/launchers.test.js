@@ -157,9 +157,11 @@ test('an app behind a shell can call process.send() after the keeper has died', 
   await waitFor('the app to live on', () => keeper.output('one').split('lives on').length > 5);
 });
 
-/** What exits by a message, or names the signal. */
+/** Exits by a message or SIGTERM, and names it. */
 const LISTENS = `process.on('message', () => { console.log('message'); process.exit(0); });
-  process.on('SIGTERM', () => { console.log('SIGTERM'); process.exit(0); }); setInterval(() => {}, 1 << 30); console.log('up');`;
+  process.on('SIGTERM', () => { console.log('SIGTERM'); process.exit(0); });
+  setInterval(() => {}, 1 << 30);
+  console.log('up');`;
 
 test.each([
   ['a program with a handler', '#!/bin/bash\ntrap "echo SIGTERM; exit" TERM; echo up; sleep 99 & wait', 'SIGTERM'],
@@ -175,4 +177,26 @@ test.each([
   await keeper.retire('one', { message: true, signal: 'SIGTERM' });
   await keeper.says('one', expected);
   await keeper.event('gone', 'one');
+});
+
+test.each([
+  ['a shell command', '"$NODE" app.cjs', true],
+  ['a shell command that goes on', 'cd . && "$NODE" app.cjs; true', true],
+  ['a loop, which may start Node.js when nclust is gone', 'while "$NODE" app.cjs; do sleep 1; done', false],
+  [
+    'a loop behind npm',
+    '"$NODE" node_modules/launcher/run.cjs npm sh -c \'for i in 1; do "$NODE" app.cjs; done\'',
+    false,
+  ],
+  ['a script', './run.sh', false],
+  ['a script behind npm', '"$NODE" node_modules/launcher/run.cjs npm ./run.sh', false],
+  ['the permission model', '"$NODE" app.cjs --permission', false],
+])('Node.js in %s gets the preload only if nothing can break', async (_what, command, expected) => {
+  const keeper = await realKeeper();
+  placeLaunchers(keeper);
+  writeFileSync(join(keeper.home, 'run.sh'), '#!/bin/sh\n"$NODE" app.cjs\n', { mode: 0o755 });
+  const show = "require('fs').readFileSync('/proc/self/environ', 'utf8').includes('preload.cjs')";
+  writeFileSync(join(keeper.home, 'app.cjs'), `console.log('preload', ${show}); setInterval(() => {}, 1 << 30);`);
+  await keeper.spawn('one', { file: '/bin/bash', args: ['-c', command], hasPreload: true, env: { NODE } });
+  await keeper.says('one', `preload ${expected}`);
 });

@@ -78,7 +78,7 @@ export const RULES = {
   'daemon/control/update': ['lib/shared'],
   'daemon/control/web': ['api', 'lib/shared'],
   'daemon/control/web/page': ['lib/render', 'lib/shared'],
-  'daemon/keeper': ['daemon/keeper/host', 'daemon/keeper/sockets', 'lib/shared/daemon'],
+  'daemon/keeper': ['daemon/agent/tree', 'daemon/keeper/host', 'daemon/keeper/sockets', 'lib/shared/daemon'],
   'daemon/keeper/host': [],
   'daemon/keeper/sockets': ['daemon/keeper/host'],
   lib: ['lib/config', 'lib/library', 'lib/shared'],

@@ -20,7 +20,7 @@ function begin() {
   } catch {
     // Another preload has replaced a function that this file uses. The app works without it.
   }
-  for (const name of ['preload', 'before-spawn', 'disconnect', 'travel'])
+  for (const name of ['preload', 'before-spawn', 'can-preload', 'disconnect', 'travel'])
     delete require.cache[`${__dirname}/${name}.cjs`];
 }
 

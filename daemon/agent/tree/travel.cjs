@@ -3,11 +3,10 @@
 
 const fs = require('node:fs');
 const { beforeSpawn, CMD } = require('./before-spawn.cjs');
+const { canPreload, optionFor } = require('./can-preload.cjs');
 
 const SIGNALS = ['SIGINT', 'SIGTERM'];
 const WORDS = /\s*--require="(?:\\.|[^"\\])*\/agent\/tree\/preload\.cjs"/g;
-/** Under the permission model, Node.js cannot read the preload. */
-const RESTRICTS = /--(experimental[-_])?permission/;
 /** Launchers are packages. An app usually is not, so its children do not get the preload. */
 const PACKAGE = /\/(node_modules|\.yarn|corepack|share\/nodejs)\//;
 
@@ -45,10 +44,9 @@ function showHandlers() {
  * @param {string} preload
  */
 function travel(preload) {
-  const words = `--require="${preload.replace(/["\\]/g, '\\$&')}"`;
   const send = process.send?.bind(process);
   beforeSpawn((child, { envPairs, args = [] }) => {
-    if (fs.existsSync(preload) && !RESTRICTS.test(args.join(' '))) addWords(envPairs, words);
+    if (canPreload(preload, [...args, ...envPairs.filter(isNodeOptions)])) addWords(envPairs, optionFor(preload));
     child.on('internalMessage', (message) => {
       if (message?.cmd === CMD && process.connected) send?.(message, undefined, undefined, () => {});
     });
@@ -60,9 +58,14 @@ function travel(preload) {
  * @param {string} words
  */
 function addWords(envPairs, words) {
-  const at = envPairs.findIndex((pair) => pair.startsWith('NODE_OPTIONS='));
+  const at = envPairs.findIndex(isNodeOptions);
   if (at === -1) envPairs.push(`NODE_OPTIONS=${words}`);
   else envPairs[at] += ` ${words}`;
+}
+
+/** @param {string} pair */
+function isNodeOptions(pair) {
+  return pair.startsWith('NODE_OPTIONS=');
 }
 
 module.exports = { SIGNALS, hideWords, isLauncher, showHandlers, travel };

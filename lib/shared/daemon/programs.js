@@ -16,7 +16,7 @@ const LAUNCHERS = {
 
 /**
  * @param {string} path
- * @returns {string}  Without a version, and without what npm-cli.js adds.
+ * @returns {string}  Without a version, an extension of JavaScript, and "-cli".
  */
 export function programName(path) {
   return basename(path)
