@@ -11,8 +11,8 @@ const vm = require('node:vm');
 /** @import { LogFiles } from './log-fallback.cjs' */
 /** @import { Settings, SocketClaims } from './socket-claims.cjs' */
 
-/** Whether the main module is a package, such as npm, which may only start the app. */
-let isPackage = false;
+/** Whether this is a launcher such as npm, and the app is its child process. */
+let isAppBehind = () => false;
 
 start();
 
@@ -38,10 +38,9 @@ function start() {
   const { isLauncher, showHandlers, travel } = /** @type {typeof import('./tree/travel.cjs')} */ (
     requireOnDemand('./tree/travel.cjs')
   );
-  isPackage = isLauncher();
-  if (isPackage) {
+  if (isLauncher()) {
     showHandlers();
-    travel(`${__dirname}/tree/preload.cjs`);
+    isAppBehind = travel(`${__dirname}/tree/preload.cjs`);
   }
 
   const channel = createChannel(settings.logFiles);
@@ -235,7 +234,7 @@ function hasWorkers() {
 
 /** The handlers of a launcher do not count, because the app is another process. */
 function caughtSignals() {
-  if (isPackage) return [];
+  if (isAppBehind()) return [];
   return ['SIGTERM', 'SIGINT'].filter((signal) => process.listenerCount(signal) > 0);
 }
 

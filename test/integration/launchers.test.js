@@ -200,3 +200,20 @@ test.each([
   await keeper.spawn('one', { file: '/bin/bash', args: ['-c', command], hasPreload: true, env: { NODE } });
   await keeper.says('one', `preload ${expected}`);
 });
+
+test.each([
+  ['started as Node.js', (app) => ({ mode: 'fork', file: NODE, script: app })],
+  ['behind a shell', (app) => ({ file: '/bin/bash', args: ['-c', `"${NODE}" "${app}"; true`] })],
+])('a server that is a package, %s, gets the signal that it would get elsewhere', async (_what, form) => {
+  const keeper = await realKeeper();
+  const folder = join(keeper.home, 'node_modules/server');
+  mkdirSync(folder, { recursive: true });
+  const app = join(folder, 'server.cjs');
+  const helpers = `const { execFile } = require('child_process');
+    execFile('no-such-program', () => execFile('true', () => process.send('ready')));`;
+  writeFileSync(app, `${readFileSync(fixturePath('names-the-signal.js'))}; ${helpers}`);
+  await keeper.spawn('one', { ...form(app), hasChannel: true, hasPreload: true });
+  await keeper.event('ready', 'one');
+  await keeper.retire('one');
+  await keeper.says('one', 'got SIGTERM');
+});

@@ -14,8 +14,8 @@ function begin() {
   try {
     hideWords();
     showHandlers();
-    if (isLauncher()) travel(__filename);
-    else if (process.send) reportHandlers(process.send.bind(process));
+    const isAppBehind = isLauncher() ? travel(__filename, () => report()) : () => false;
+    const report = process.send ? reportHandlers(process.send.bind(process), isAppBehind) : () => {};
     if (process.send) whenDisconnected(() => {});
   } catch {
     // Another preload has replaced a function that this file uses. The app works without it.
@@ -28,11 +28,13 @@ function begin() {
  * Reports the handlers whenever they change, because the launcher tsx also adds handlers that only
  * process.listenerCount() leaves out.
  * @param {NonNullable<typeof process.send>} send
+ * @param {() => boolean} isAppBehind
+ * @returns {() => void}  Reports a change of isAppBehind().
  */
-function reportHandlers(send) {
+function reportHandlers(send, isAppBehind) {
   let reported = '';
   const report = () => {
-    const caught = SIGNALS.filter((signal) => process.listenerCount(signal) > 0);
+    const caught = isAppBehind() ? [] : SIGNALS.filter((signal) => process.listenerCount(signal) > 0);
     if (caught.join() === reported) return;
     reported = caught.join();
     if (process.connected) send({ cmd: CMD, act: 'caught', caught }, undefined, undefined, () => {});
@@ -41,4 +43,5 @@ function reportHandlers(send) {
     process.on(event, (name) => {
       if (SIGNALS.includes(name)) process.nextTick(report);
     });
+  return report;
 }

@@ -5,9 +5,11 @@ const fs = require('node:fs');
 const { beforeSpawn, CMD } = require('./before-spawn.cjs');
 const { canPreload, optionFor } = require('./can-preload.cjs');
 
+/** @import { ChildProcess } from 'node:child_process' */
+
 const SIGNALS = ['SIGINT', 'SIGTERM'];
 const WORDS = /\s*--require="(?:\\.|[^"\\])*\/agent\/tree\/preload\.cjs"/g;
-/** Launchers are packages. An app usually is not, so its children do not get the preload. */
+/** Launchers are packages. Most apps are not, so the children of an app do not get the preload. */
 const PACKAGE = /\/(node_modules|\.yarn|corepack|share\/nodejs)\//;
 
 function isLauncher() {
@@ -42,15 +44,28 @@ function showHandlers() {
  * which signals that process handles. The preload is not in process.env, because the file may be
  * gone when a process starts much later.
  * @param {string} preload
+ * @param {() => void} [onChange]
+ * @returns {() => boolean}  Whether a child runs. An installed server such as verdaccio is a package,
+ *   too, and then the server itself is the app.
  */
-function travel(preload) {
+function travel(preload, onChange = () => {}) {
+  /** @type {Set<ChildProcess>} */
+  const children = new Set();
   const send = process.send?.bind(process);
   beforeSpawn((child, { envPairs, args = [] }) => {
     if (canPreload(preload, [...args, ...envPairs.filter(isNodeOptions)])) addWords(envPairs, optionFor(preload));
+    children.add(child);
+    child.once('exit', () => {
+      children.delete(child);
+      onChange();
+    });
+    process.nextTick(onChange);
     child.on('internalMessage', (message) => {
       if (message?.cmd === CMD && process.connected) send?.(message, undefined, undefined, () => {});
     });
   });
+  // Without a pid, the child could not be started.
+  return () => [...children].some(({ pid }) => pid !== undefined);
 }
 
 /**
