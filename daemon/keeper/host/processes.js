@@ -119,7 +119,7 @@ export function readProgram({ pid, command }) {
 
 /**
  * @param {ProcessEntry} entry
- * @returns {string[]}  Of the command line, which a process can change.
+ * @returns {string[]}  The words of the command line. A process can change them.
  */
 export function readWords({ pid, command }) {
   return (command ?? readProc(pid, 'cmdline') ?? '').split(/[\0 ]+/);

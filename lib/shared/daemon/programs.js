@@ -1,4 +1,4 @@
-// What the name of a program tells about it.
+// Knows programs by their names: Node.js, launchers, and programs without the channel.
 import { basename } from 'node:path';
 
 const wordSet = (/** @type {string} */ words) => new Set(words.split(/\s+/));
