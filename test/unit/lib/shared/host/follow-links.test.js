@@ -1,15 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, openSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { followLinks, isOwnOutput } from '../../../../../lib/shared/host/follow-links.js';
 import { isRoot, NOBODY, userFolders } from '../../../../helpers/other-user.js';
-
-vi.mock('node:fs', async (original) => {
-  const real = await original();
-  return { ...real, openSync: vi.fn(real.openSync) };
-});
 
 function makeFolder() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'nclust-links-')));
@@ -52,18 +47,6 @@ test.each(['/dev/stdout', '/dev/stderr', '/dev/fd/1', '/proc/self/fd/2', '/dev/.
 
 test.each(['/dev/null', '/dev/stdout2', '/proc/1/fd/1', '/dev/fd', '/srv/dev/stdout'])('%s is not', (path) => {
   expect(isOwnOutput(followLinks(null, path))).toBe(false);
-});
-
-test.runIf(process.platform === 'linux')('the folders on the way are opened only for a link', () => {
-  const folder = makeFolder();
-  symlinkSync('file', join(folder, 'link'));
-  const other = { uid: (process.getuid?.() ?? 0) + 1, gid: 1 };
-  const opened = (name) => {
-    vi.mocked(openSync).mockClear();
-    followLinks(other, join(folder, name));
-    return vi.mocked(openSync).mock.calls.length > 0;
-  };
-  expect(['file', 'missing', 'way/up', 'link'].map(opened)).toEqual([false, false, true, true]);
 });
 
 describe.runIf(isRoot)('with the rights of another user', () => {
