@@ -89,16 +89,19 @@ async function take(run) {
   await listenPrivately(server, own);
   const { ino: inode } = statSync(own);
   for (;;) {
-    const highest = entries(run).at(-1);
+    // Read once, before the next steps. Another keeper may get the home during these steps and
+    // make pipes. If this process counted them, it would choose a number above the living lock.
+    const names = readdirSync(run);
+    const highest = locksAmong(names).at(-1);
     const isTaken = highest?.isSocket && (await accepts(join(run, highest.name)));
     if (isTaken || wakeKeeper(dirname(run)) !== null) {
       server.close();
       return null;
     }
-    const epoch = Math.max(highest?.number ?? 0, ...pipeEpochs(run)) + 1;
+    const epoch = Math.max(highest?.number ?? 0, ...pipeEpochs(names)) + 1;
     const path = join(run, `keeper.${epoch}.sock`);
     if (!tryLink(own, path)) continue;
-    if (entries(run).at(-1)?.number !== epoch) {
+    if (locksAmong(readdirSync(run)).at(-1)?.number !== epoch) {
       unlinkIfThere(path);
       continue;
     }
@@ -109,20 +112,18 @@ async function take(run) {
 
 /**
  * If every lock was removed, only the pipes show which numbers were used.
- * @param {string} run
+ * @param {string[]} names
  */
-function pipeEpochs(run) {
-  return readdirSync(run)
-    .flatMap((name) => PIPE.exec(name)?.[1] ?? [])
-    .map(Number);
+function pipeEpochs(names) {
+  return names.flatMap((name) => PIPE.exec(name)?.[1] ?? []).map(Number);
 }
 
 /**
- * @param {string} run
+ * @param {string[]} names
  * @returns {{ name: string, number: number, isSocket: boolean }[]}
  */
-function entries(run) {
-  return readdirSync(run)
+function locksAmong(names) {
+  return names
     .map((name) => ({ name, match: NAME.exec(name) }))
     .flatMap(({ name, match }) => (match ? [{ name, number: Number(match[1]), isSocket: match[2] === 'sock' }] : []))
     .sort((a, b) => a.number - b.number || Number(b.isSocket) - Number(a.isSocket));
@@ -187,8 +188,9 @@ function tryLink(from, to) {
  * @param {number} epoch
  */
 function clearAway(run, epoch) {
-  for (const { name, number } of entries(run)) if (number < epoch) unlinkIfThere(join(run, name));
-  for (const name of readdirSync(run)) {
+  const names = readdirSync(run);
+  for (const { name, number } of locksAmong(names)) if (number < epoch) unlinkIfThere(join(run, name));
+  for (const name of names) {
     const pid = PRIVATE.exec(name)?.[1];
     if (pid !== undefined && !isRunning(Number(pid))) unlinkIfThere(join(run, name));
   }

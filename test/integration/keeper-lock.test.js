@@ -70,7 +70,9 @@ describe('a living keeper whose lock was removed', () => {
     const keeper = await realKeeper();
     const run = join(keeper.home, 'run');
     if (isRemoved) for (const name of namesIn(keeper.home)) if (isRemoved(run, name)) rmSync(join(run, name));
-    if (!isRemoved) rmSync(run, { recursive: true });
+    // Moved away first, because the keeper may be making pipes in it.
+    if (!isRemoved) renameSync(run, `${run}-removed`);
+    if (!isRemoved) rmSync(`${run}-removed`, { recursive: true });
 
     const second = await realKeeper({ home: keeper.home, expectHeld: true });
     expect(JSON.parse(second.report())).toEqual({ held: true });
