@@ -71,7 +71,7 @@ export async function multiset(context, [text], options) {
   if (words.length % 2 === 1)
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      `"${text}" has ${words.length} words; accepted: pairs of a key and a value.`,
+      `"${text}" has an odd number of words (${words.length}); accepted: pairs of a key and a value.`,
     );
   const pairs = Array.from({ length: words.length / 2 }, (_, at) => [words[2 * at], words[2 * at + 1]]);
   for (const [key, value] of pairs) checkSetting(key, value);

@@ -143,7 +143,7 @@ export async function describeConfig({
   const choice = { options, env, deployed: deployed.variables, folder, shellCwd: cwd, path: shell.PATH };
   const all = read.map((entry) => completeEntry(entry, choice));
   const odd = placeOddities(oddities, all);
-  const entries = refuseSecondNames(chosen(shown, all, only));
+  const entries = chosen(shown, withUniqueNames(all), only);
   checkOneName(shown, entries, options.name);
   return {
     file: isFile ? path : null,
@@ -265,20 +265,36 @@ function checkOneName(file, entries, name) {
 }
 
 /**
+ * Names are unique. An app that is named after its script gets a number, as for two scripts
+ * "index.js" in different folders. The second of two apps for which the file gives the same name
+ * has a fault.
  * @param {Entry[]} entries
- * @returns {Entry[]}  Each entry with the name of an earlier one has a fault.
+ * @returns {Entry[]}
  */
-function refuseSecondNames(entries) {
-  return entries.map((entry, at) => {
-    const { keyPath, options, faults } = entry;
-    const first = options.name === undefined ? at : entries.findIndex((one) => one.options.name === options.name);
-    if (first === at) return entry;
-    const fault = createFault(
-      joinKeyPath(keyPath, 'name'),
-      `is "${options.name}", which ${entries[first].keyPath || 'another app'} is called already`,
-      'a unique name; for several processes of one app, use "instances"',
-    );
-    return { ...entry, faults: [...faults, fault] };
+function withUniqueNames(entries) {
+  const given = entries.flatMap(({ said, options }) => (said.has('name') ? [options.name] : []));
+  /** @type {Map<string, string>} */
+  const owners = new Map();
+  return entries.map((entry) => {
+    const { keyPath, options, said } = entry;
+    const { name } = options;
+    if (name === undefined) return entry;
+    const isGiven = said.has('name');
+    let own = name;
+    for (let at = 2; !isGiven && (owners.has(own) || given.includes(own)); at += 1) own = `${name}-${at}`;
+    const owner = owners.get(own);
+    owners.set(own, owner ?? (keyPath || 'another app'));
+    if (owner !== undefined) {
+      const fault = createFault(
+        joinKeyPath(keyPath, 'name'),
+        `is "${name}", which ${owner} is called already`,
+        'a unique name; for several processes of one app, use "instances"',
+      );
+      return { ...entry, faults: [...entry.faults, fault] };
+    }
+    if (own === name) return entry;
+    const warning = `${keyPath} has no name, and "${name}" is taken, so it is called "${own}".`;
+    return { ...entry, options: { ...options, name: own }, warnings: [...entry.warnings, warning] };
   });
 }
 

@@ -398,3 +398,21 @@ describe('options of the command line', () => {
     });
   });
 });
+
+test.each([
+  ['two scripts', [{ script: 'a/index.js' }, { script: 'b/index.js' }], ['index', 'index-2'], ['apps[1]']],
+  ['three', Array(3).fill({ script: 'app.js' }), ['app', 'app-2', 'app-3'], ['apps[1]', 'apps[2]']],
+  ['a later name', [{ script: 'app.js' }, { ...app, script: 'a/index.js' }], ['app-2', 'app'], ['apps[0]']],
+  [
+    'a taken number',
+    [{ script: 'app.js' }, { script: 'app.js' }, { ...app, name: 'app-2' }],
+    ['app', 'app-3', 'app-2'],
+    ['apps[1]'],
+  ],
+])('apps that are named after their script get different names: %s', async (_, apps, names, renamed) => {
+  write({ 'a/index.js': '1', 'b/index.js': '1' });
+  const { specs, warnings } = await readApps(apps);
+  expect(specs.map(({ name }) => name)).toEqual(names);
+  expect(warnings).toEqual(renamed.map((keyPath) => expect.stringContaining(`${keyPath} has no name`)));
+  expect((await readApps(apps, { only: names[1] })).specs).toMatchObject([{ name: names[1] }]);
+});
