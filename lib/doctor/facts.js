@@ -13,7 +13,9 @@ import { readVersion } from '../shared/version.js';
 import { shortTarget } from '../shared/without-secrets.js';
 import { findCrashing, findOverLimit, findUnserved } from './app-facts.js';
 
+/** @import { Client } from '../client/client.js' */
 /** @import { Context } from '../cli/session/context.js' */
+/** @import { NclustError } from '../shared/errors.js' */
 /** @import { Repeated } from './app-facts.js' */
 /** @import { HeldSocket, Hello, SlotStatus } from '../shared/wire/protocol.js' */
 
@@ -54,7 +56,9 @@ import { findCrashing, findOverLimit, findUnserved } from './app-facts.js';
  * @property {number | null} openFiles  The limit of the manager. If no manager runs: of this
  *   command. Null: no limit is known.
  * @property {Record<string, number>} sysctls
- * @property {Hello | null} manager  Null: no manager runs.
+ * @property {Hello | null} manager  Null: no manager runs, or it does not answer.
+ * @property {{ message: string, hint: string | null } | null} silence  Why the manager, or its
+ *   keeper, does not answer. Null: they answer, or no manager runs.
  * @property {number} keptApps  Apps that the home keeps, to run at the next start.
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {Repeated[]} crashing  Apps that are online or launching, but crash again and again.
@@ -94,10 +98,21 @@ const REMOTE_TYPES = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x6573_5546];
  * @returns {Promise<Facts>}
  */
 export async function gatherFacts(context, { root = '/' } = {}) {
-  const client = await context.managerOfAnyVersion();
-  const { slots = [], notices = [] } = client ? await client.request('list', { detail: true }) : {};
-  const { workers = [] } = client ? await client.request('metrics') : {};
-  const { sockets = [] } = client ? await client.request('sockets') : {};
+  /** @type {NclustError[]} */
+  const silent = [];
+  const unlessSilent = (/** @type {Promise<any>} */ answer) =>
+    answer.catch((error) => {
+      if (error.code !== 'ERR_NCLUST_DAEMON_UNREACHABLE') throw error;
+      silent.push(error);
+      return null;
+    });
+  /** @type {Client | null} */
+  const client = await unlessSilent(context.managerOfAnyVersion());
+  const ask = async (/** @type {Parameters<Client['request']>[0]} */ method, params = {}) =>
+    (client && (await unlessSilent(client.request(method, params)))) ?? {};
+  const { slots = [], notices = [] } = await ask('list', { detail: true });
+  const { workers = [] } = await ask('metrics');
+  const { sockets = [] } = await ask('sockets');
   const nowMs = Date.now();
   const events = slots.length > 0 ? readEvents(homePaths(context.home).events) : [];
   const manager = client?.hello ?? null;
@@ -119,6 +134,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     openFiles: orNull(limits.files),
     sysctls: sysctlsOf(root),
     manager,
+    silence: silent.map(({ message, hint }) => ({ message, hint }))[0] ?? null,
     keptApps: countSavedApps(context.home),
     slots: slots.map(shownSlot),
     crashing: findCrashing(slots, events, nowMs),
@@ -126,7 +142,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     blocked: findBlocked(workers).map(({ id, name, reportAgeMs }) => ({ id, name, blockedMs: Number(reportAgeMs) })),
     sockets,
     unserved: findUnserved(sockets, slots, nowMs),
-    notices,
+    notices: notices.filter((/** @type {string} */ notice) => notice !== silent[0]?.message),
     isAtBoot: isAtBoot(root, context),
     pm2Pid: pm2Pid(root, context.env),
     logsMaxTotalBytes: Number(readSettingsFile(homePaths(context.home).settings).values['logs.max_total']),

@@ -36,8 +36,10 @@ export function findings(facts) {
 
 /** @type {((facts: Facts) => Finding | Finding[] | null | false)[]} */
 const RULES = [
-  ({ manager, keptApps }) =>
+  ({ silence }) => silence !== null && bad(silence.message, silence.hint ?? 'nclust kill; then: nclust resurrect'),
+  ({ manager, silence, keptApps }) =>
     manager === null &&
+    silence === null &&
     keptApps > 0 &&
     bad(
       `No nclust runs here, but ${keptApps === 1 ? 'one app is' : `${keptApps} apps are`} kept in its list.`,

@@ -86,11 +86,13 @@ export function renderReport({ facts, findings, log }, view) {
 }
 
 /** @param {Facts} facts */
-function machine({ version, node, system, cpus, memory, disk, group, openFiles, sysctls, manager, home }) {
+function machine({ version, node, system, cpus, memory, disk, group, openFiles, sysctls, manager, silence, home }) {
   const running = manager
     ? `${manager.version}, keeper ${manager.keeperVersion}, Node.js ${manager.nodeVersion}, ` +
       `since ${new Date(manager.startedAtMs).toISOString()}`
-    : 'not running';
+    : silence
+      ? 'does not answer'
+      : 'not running';
   const space = disk ? `, ${formatBytes(disk.freeBytes)} of ${formatBytes(disk.totalBytes)} free` : '';
   const kind = `${disk?.isMemory ? ', in memory' : ''}${disk?.isRemote ? ', remote' : ''}`;
   return [

@@ -73,6 +73,8 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
   /** @type {Set<() => void>} */
   const listeners = new Set();
   let isAsking = false;
+  /** @type {number | null} */
+  let unansweredSinceMs = null;
   let problem = '';
 
   function wanted() {
@@ -102,13 +104,20 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     )
       return;
     isAsking = true;
+    unansweredSinceMs ??= clock.nowMs();
     try {
       reports.take((await control.askKeeper('reports', {})).reports, clock.nowMs());
+      unansweredSinceMs = null;
     } catch {
       // The keeper has died, or its version does not know this request.
     } finally {
       isAsking = false;
     }
+  }
+
+  /** While the keeper does not answer, the age of a report does not mean that its worker is blocked. */
+  function heardAtMs() {
+    return unansweredSinceMs ?? clock.nowMs();
   }
 
   function remember() {
@@ -133,7 +142,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     }
     for (const [id, own] of pids) {
       const key = keys.get(id);
-      if (key !== undefined) slots.put(key, valuesOf(own.map(sampler.usageOf), tracks.get(id) ?? [], nowMs));
+      if (key !== undefined) slots.put(key, valuesOf(own.map(sampler.usageOf), tracks.get(id) ?? [], heardAtMs()));
     }
   }
 
@@ -145,7 +154,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
       usageOf: sampler.usageOf,
       trackOf: reports.of,
       reportsSinceMs: reports.sinceMs,
-      nowMs,
+      nowMs: heardAtMs(),
     });
     if (detail) {
       const own = privateMemory(workers.flatMap(({ pid }) => (pid > 0 ? pid : [])));

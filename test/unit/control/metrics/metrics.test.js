@@ -239,6 +239,21 @@ test('a keeper that does not answer delays nothing else', async () => {
   expect(history.workers[0].series.cpu).toEqual([5, 5]);
 });
 
+test('a worker does not count as blocked while the keeper does not answer', async () => {
+  await start();
+  for (const id of ids()) rig.keeper.reports.set(id, reportOf(10));
+  await rig.turn(1_000);
+  const asked = rig.control.askKeeper;
+  const answers = [];
+  rig.control.askKeeper = () => new Promise((resolve) => answers.push(resolve));
+  await rig.turn(10_000);
+  expect(findBlocked((await rig.call('metrics')).workers)).toEqual([]);
+  rig.control.askKeeper = asked;
+  answers.forEach((resolve) => resolve({ reports: [] }));
+  await rig.turn(5_000);
+  expect(findBlocked((await rig.call('metrics')).workers)).toHaveLength(1);
+});
+
 test('the agent of an app without metrics does not count requests', async () => {
   await start({ metrics: false });
   expect(rig.spawned()[0].params.metrics).toBe(false);

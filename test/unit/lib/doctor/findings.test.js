@@ -30,6 +30,7 @@ const healthy = {
   openFiles: 65_536,
   sysctls: { 'net.core.somaxconn': 4096, 'fs.inotify.max_user_watches': 524_288 },
   manager: { version: '1.2.0', keeperVersion: '1.2.0' },
+  silence: null,
   keptApps: 1,
   slots: [slot()],
   blocked: [],
@@ -72,6 +73,13 @@ test.each([
     'bad',
     /^No nclust runs here, but 4 apps are kept in its list\.$/,
     /^nclust resurrect$/,
+  ],
+  [
+    'a manager that does not answer',
+    { manager: null, slots: [], silence: { message: 'The keeper (pid 7) does not answer.', hint: 'kill -9 7' } },
+    'bad',
+    /^The keeper \(pid 7\) does not answer\.$/,
+    /^kill -9 7$/,
   ],
   [
     'a manager of another version',
