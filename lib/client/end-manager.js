@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { findManagerProcesses } from '../shared/daemon/keeper-process.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
@@ -22,13 +22,15 @@ const END_DEADLINE_MS = 10_000;
 export async function kill(context, _targets, { json }) {
   // Starts a manager if apps are saved: the apps may have outlived a manager that died, and only a
   // manager finds and ends them.
-  const wasRunning = await endingSilent(context.home, async (hasEnded) => {
-    const client =
-      (await context.runningManager()) ??
-      (hasEnded || countSavedApps(context.home) > 0 ? await startAndLeave(context) : null);
-    if (client) await killAndWait(client, context.home);
-    return client !== null;
-  });
+  const wasRunning =
+    (await endWithoutFolder(context.home)) ||
+    (await endingSilent(context.home, async (hasEnded) => {
+      const client =
+        (await context.runningManager()) ??
+        (hasEnded || countSavedApps(context.home) > 0 ? await startAndLeave(context) : null);
+      if (client) await killAndWait(client, context.home);
+      return client !== null;
+    }));
   if (!json)
     context.talk(
       wasRunning
@@ -36,6 +38,22 @@ export async function kill(context, _targets, { json }) {
         : `No nclust runs in ${context.home}; there is nothing to stop.`,
     );
   return { wasRunning };
+}
+
+/**
+ * Ends a manager whose home was removed, so that no command can connect to it.
+ * @param {string} home
+ * @returns {Promise<boolean>}  Resolves when its apps and the manager have exited.
+ */
+async function endWithoutFolder(home) {
+  const running = existsSync(home) ? [] : findManagerProcesses(home);
+  // At SIGTERM, the keeper ends the apps first. Each app may take its `kill_timeout`.
+  for (const { pid, role } of running) if (role === 'keeper' && isRunning(pid)) process.kill(pid, 'SIGTERM');
+  await waitForEnd(
+    running.map(({ pid }) => pid),
+    Infinity,
+  );
+  return running.length > 0;
 }
 
 /**
@@ -116,7 +134,8 @@ const MAX_TRIES = 3;
  * @param {AbortSignal} signal
  * @returns {Promise<{ wasRunning: boolean }>}  Resolves when keeper and control are gone.
  */
-export function endManager(home, signal) {
+export async function endManager(home, signal) {
+  if (await endWithoutFolder(home)) return { wasRunning: true };
   return endingSilent(home, (hasEnded) => tryToEnd(home, signal, hasEnded));
 }
 

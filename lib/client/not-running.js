@@ -44,12 +44,15 @@ export function noManagerError({ home }, targets) {
 /** @param {string} home */
 function nextStep(home) {
   const left = findSurvivors(home);
-  if (left.length > 0)
-    return (
-      `Processes of its apps still run without it: ${listSurvivors(left)}. ` +
-      `Start a manager for them with: nclust resurrect`
-    );
   const kept = countSavedApps(home);
+  if (left.length > 0) {
+    // Without its state, a manager does not know these apps.
+    const next =
+      kept > 0
+        ? 'Start a manager for them with: nclust resurrect'
+        : `End them with: kill ${left.map(({ pid }) => pid).join(' ')}`;
+    return `Processes of its apps still run without it: ${listSurvivors(left)}. ${next}`;
+  }
   if (kept === 0) return 'Start an app with: nclust start app.js';
   return (
     `${kept === 1 ? 'One app is' : `${kept} apps are`} kept there; bring ${kept === 1 ? 'it' : 'them'} ` +

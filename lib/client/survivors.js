@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { OF_KEEPER } from '../shared/daemon/keeper-process.js';
 import { homeMark, isAppOfHome, listPids, readEnviron, readStat } from '../shared/daemon/home-processes.js';
 
 /** @typedef {{ pid: number, name: string }} Survivor */
@@ -17,7 +18,13 @@ export function findSurvivors(home) {
   for (const pid of listPids().sort((a, b) => a - b)) {
     const env = readEnviron(pid);
     const instance = env.get('NCLUST_INSTANCE') ?? '';
-    if (pid === process.pid || byInstance.has(instance) || !isAppOfHome(pid, env, { home, mark })) continue;
+    if (
+      pid === process.pid ||
+      instance === OF_KEEPER ||
+      byInstance.has(instance) ||
+      !isAppOfHome(pid, env, { home, mark })
+    )
+      continue;
     // The user may have set the variables in the shell of this command.
     if (own.includes(pid) && !instance.includes('.')) continue;
     byInstance.set(instance, { pid, name: env.get('name') ?? 'unnamed' });

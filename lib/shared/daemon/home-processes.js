@@ -77,7 +77,8 @@ export function isAppOfHome(pid, env, { home, mark, proc }) {
 
 /**
  * Compares folders, because a path may lead to the home through links, and in a container the same
- * path leads to another folder. Compares paths if the home or the root of the process is hidden.
+ * path leads to another folder. Compares paths if the home or the root of the process is hidden, or
+ * if the home was removed for both.
  * @param {number | string} pid
  * @param {string} path  As the process has it.
  * @param {string} home
@@ -85,9 +86,9 @@ export function isAppOfHome(pid, env, { home, mark, proc }) {
  */
 export function isSameHome(pid, path, home, proc = '/proc') {
   const [root, ours] = [`${proc}/${pid}/root`, statIfThere(home)];
-  if (!ours || !statIfThere(root)) return realPath(path) === realPath(home);
   const its = path === '' ? null : statIfThere(`${root}${path}`);
-  return its?.ino === ours.ino && its.dev === ours.dev;
+  if (ours ? !statIfThere(root) : !its) return realPath(path) === realPath(home);
+  return its?.ino === ours?.ino && its?.dev === ours?.dev;
 }
 
 /** @param {string} path */

@@ -17,12 +17,12 @@ const TITLE = /^nclust (keeper|control) \(/;
  * @returns {ManagerProcess[]}  Without this process.
  */
 export function findManagerProcesses(home) {
-  const folder = statIfThere(home);
-  if (!folder) return [];
+  // The folder may have been removed.
+  const uid = statIfThere(home)?.uid ?? process.geteuid?.();
   return listPids().flatMap((pid) => {
     if (pid === process.pid) return [];
     const role = TITLE.exec(readProcFile(pid, 'cmdline'))?.[1];
-    if (!role || statIfThere(`/proc/${pid}`)?.uid !== folder.uid) return [];
+    if (!role || statIfThere(`/proc/${pid}`)?.uid !== uid) return [];
     return isSameHome(pid, readEnviron(pid).get('NCLUST_HOME') ?? '', home)
       ? [{ pid, role: /** @type {ManagerProcess['role']} */ (role) }]
       : [];

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { deleteAtRandom } from '../../helpers/random-deletions.js';
@@ -69,6 +69,35 @@ describe('a program that removes files of the home stops no app:', () => {
     });
     expect(listed.stdout + listed.stderr).toContain('The list of apps was removed from the home, but 2 processes');
     expect(await app.get()).toMatchObject({ slot: expect.any(String) });
+  });
+});
+
+describe('the folder of the home itself was removed:', () => {
+  test('each command names the manager that still runs, and kill ends it and its apps', async () => {
+    const home = await sandbox();
+    const app = await serve(home, 'http-echo', { instances: 2 });
+    const { keeperPid } = await home.daemon();
+    rmSync(home.home, { recursive: true });
+    for (const words of [['ping'], ['list'], ['jlist'], ['why', app.name], ['stop', app.name]]) {
+      const { exitStatus, stderr } = await home.nclust(...words);
+      expect([words, exitStatus, stderr]).toEqual([words, 3, expect.stringContaining(`(keeper ${keeperPid},`)]);
+    }
+    expect(await home.nclust('doctor')).toMatchObject({
+      exitStatus: 1,
+      stdout: expect.stringContaining(`(keeper ${keeperPid},`),
+    });
+    expect(await home.nclust('kill')).toMatchObject({ exitStatus: 0 });
+    expect(home.processes()).toEqual([]);
+    expect(existsSync(home.home)).toBe(false);
+  });
+
+  test('if the folder is made again at once, the apps go on', async () => {
+    const home = await sandbox();
+    const app = await serve(home, 'http-echo', { instances: 2 });
+    const pids = await app.pids();
+    rmSync(home.home, { recursive: true });
+    mkdirSync(home.home, { mode: 0o700 });
+    expect((await home.nclust('jlist')).json().map((one) => one.pid)).toEqual(pids);
   });
 });
 

@@ -25,12 +25,18 @@ describe('while the keeper hangs', () => {
       ['stop', app.name],
       ['start', app.name],
       ['start', home.place('keeps-alive')],
-      ['doctor'],
     ];
     for (const words of commands) {
       const { exitStatus, stderr } = await home.nclust(...words, { timeoutMs: LIMIT_MS });
       expect([words, exitStatus, stderr]).toEqual([words, 3, expect.stringContaining(`pid ${keeperPid}`)]);
     }
+    expect(await home.nclust('doctor', { timeoutMs: LIMIT_MS })).toMatchObject({
+      exitStatus: 1,
+      stdout: expect.stringMatching(`^bad +The keeper \\(pid ${keeperPid}\\) does not answer`),
+    });
+    // A worker reports through the keeper, so its silence does not mean that it is blocked.
+    const why = await home.nclust('why', app.name);
+    expect(why.stdout).not.toContain('blocked');
     const listed = await home.nclust('list');
     expect(listed.stdout + listed.stderr).toContain(`The keeper (pid ${keeperPid}) does not answer`);
     expect(home.logTail()).toContain('"keeper-silent"');
