@@ -85,6 +85,8 @@ test.each(Object.keys(FORMS))('the app behind %s gets the stop signal that it ha
       if (SPEAKING.includes(form)) await keeper.event('ready', handles);
       await keeper.retire(handles);
       await keeper.event('gone', handles);
+      // The output has a connection of its own, so it may arrive after the event.
+      await keeper.says(handles, 'got SIG');
       return /got (\w+)/.exec(keeper.output(handles))?.[1];
     }),
   );
