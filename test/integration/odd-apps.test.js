@@ -277,6 +277,7 @@ test("the primary of an app's own node:cluster gets the signal first, and lets i
   await keeper.retire('one');
   expect((await answered).pid).toBeGreaterThan(0);
   await keeper.event('gone', 'one');
+  await keeper.says('one', 'primary asked');
   expect(keeper.output('one').match(/(primary|worker) asked/g)).toEqual(['primary asked']);
 });
 
@@ -286,6 +287,7 @@ test('workers of a primary that does not end them get the signal in time', async
   await waitFor('both workers', () => keeper.output('one').split('worker listens').length === 3);
   await keeper.retire('one', { killTimeoutMs: 2_000 });
   await keeper.event('gone', 'one');
+  await waitFor('the last words', () => keeper.output('one').split('worker asked').length === 3);
   expect(keeper.output('one').match(/(primary|worker) asked/g)).toEqual([
     'primary asked',
     'worker asked',
