@@ -200,7 +200,7 @@ function clearAway(run, epoch) {
 function isRunning(pid) {
   if (process.platform !== 'linux') return signalProcess(pid, 0) !== 'gone';
   const stat = readStat(pid);
-  return stat !== null && stat.state !== 'Z';
+  return stat !== null && !stat.hasExited;
 }
 
 /** @param {string} path */

@@ -75,5 +75,5 @@ function watch(pid, startTicks, onExit) {
 function isAlive(pid, startTicks) {
   if (startTicks === null || process.platform !== 'linux') return signalProcess(pid, 0) !== 'gone';
   const stat = readStat(pid);
-  return stat !== null && stat.startTicks === startTicks && stat.state !== 'Z';
+  return stat !== null && stat.startTicks === startTicks && !stat.hasExited;
 }

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { readStat } from '../shared/daemon/home-processes.js';
 import { findManagerProcesses } from '../shared/daemon/keeper-process.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
@@ -253,19 +254,7 @@ function isRunning(pid) {
   } catch (error) {
     return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
   }
-  return !isZombie(pid);
-}
-
-/**
- * If the first process of a container does not collect its orphans, a dead process stays in the
- * process table.
- * @param {number} pid
- */
-function isZombie(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
-  } catch {
-    return false; // Not Linux, or the process has just exited. The next check finds that.
-  }
+  // If the first process of a container does not collect its orphans, a dead process stays in the
+  // process table. Without /proc, the next check finds that it is gone.
+  return !readStat(pid)?.hasExited;
 }

@@ -55,12 +55,12 @@ export function killIfThere(pid) {
  */
 export function isRunning(pid) {
   const stat = readStat(pid);
-  return stat !== null && stat.state !== 'Z' && stat.state !== 'X';
+  return stat !== null && !stat.hasExited;
 }
 
 /**
  * @param {number} pid
- * @returns {{ state: string, ppid: number, cpuTicks: number, startTicks: string } | null}
+ * @returns {{ hasExited: boolean, ppid: number, cpuTicks: number, startTicks: string } | null}
  */
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
@@ -68,7 +68,8 @@ export function readStat(pid) {
   // Starts after the last parenthesis, because the name may contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return {
-    state: fields[0],
+    // Until its last thread has exited, a process may have open sockets.
+    hasExited: 'ZX'.includes(fields[0]) && Number(fields[17]) <= 1,
     ppid: Number(fields[1]),
     cpuTicks: Number(fields[11]) + Number(fields[12]),
     startTicks: fields[19],
@@ -115,7 +116,7 @@ function readProcess(pid, home) {
   const environ = readProc(pid, 'environ');
   if (!environ || !`\0${environ}`.includes(`\0NCLUST_HOME=${home}\0`)) return null;
   const stat = readStat(pid);
-  if (!stat || stat.state === 'Z' || stat.state === 'X') return null;
+  if (!stat || stat.hasExited) return null;
   const command = (readProc(pid, 'cmdline') ?? '').replaceAll('\0', ' ').trim();
   const instanceId = /(?:^|\0)NCLUST_INSTANCE=([^\0]*)/.exec(environ)?.[1] ?? null;
   return { pid, ppid: stat.ppid, startTicks: stat.startTicks, command, instanceId, role: roleOf(command, instanceId) };

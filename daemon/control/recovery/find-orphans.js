@@ -116,7 +116,7 @@ function describe(process, { instanceId, bootMs, run, proc, ownUid }) {
 function readMarked(pid, o) {
   const env = readEnviron(pid, o.proc);
   const stat = isAppOfHome(pid, env, o) ? readStat(pid, o.proc) : null;
-  return stat && stat.state !== 'Z' ? { pid, ppid: stat.ppid, startTicks: stat.startTicks, env } : null;
+  return stat && !stat.hasExited ? { pid, ppid: stat.ppid, startTicks: stat.startTicks, env } : null;
 }
 
 /**

@@ -69,7 +69,7 @@ function fromProc() {
     const pid = Number(entry);
     if (!Number.isInteger(pid)) continue;
     const stat = readStat(pid);
-    if (!stat || stat.state === 'Z') continue;
+    if (!stat || stat.hasExited) continue;
     const environ = readProc(pid, 'environ') ?? '';
     const instanceId = readMarker(environ);
     const uid = instanceId === null ? null : readUid(pid);
@@ -81,7 +81,9 @@ function fromProc() {
 
 /**
  * @param {number} pid
- * @returns {{ state: string, ppid: number, pgid: number, startTicks: string } | null}
+ * @returns {{ hasExited: boolean, ppid: number, pgid: number, startTicks: string } | null}
+ *   hasExited: the parent has not collected it yet. A process whose first thread has exited before
+ *   the others still has its sockets.
  */
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
@@ -89,7 +91,12 @@ export function readStat(pid) {
   // Looks for the last parenthesis, because the name in parentheses may itself contain spaces and
   // parentheses: proc(5).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0], ppid: Number(fields[1]), pgid: Number(fields[2]), startTicks: fields[19] };
+  return {
+    hasExited: fields[0] === 'Z' && !(Number(fields[17]) > 1),
+    ppid: Number(fields[1]),
+    pgid: Number(fields[2]),
+    startTicks: fields[19],
+  };
 }
 
 /**

@@ -40,12 +40,20 @@ export function readEnviron(pid, proc = '/proc') {
 /**
  * @param {number} pid
  * @param {string} [proc]
- * @returns {{ state: string, ppid: number, startTicks: string } | null}  `startTicks`: field 22.
+ * @returns {{ hasExited: boolean, ppid: number, startTicks: string } | null}  hasExited: the parent
+ *   has not collected it yet. A process whose first thread has exited before the others still has
+ *   its sockets. `startTicks`: field 22.
  */
 export function readStat(pid, proc = '/proc') {
   const stat = readProcFile(pid, 'stat', proc);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return stat === '' ? null : { state: fields[0], ppid: Number(fields[1]), startTicks: fields[19] };
+  return stat === ''
+    ? null
+    : {
+        hasExited: fields[0] === 'Z' && !(Number(fields[17]) > 1),
+        ppid: Number(fields[1]),
+        startTicks: fields[19],
+      };
 }
 
 /**
