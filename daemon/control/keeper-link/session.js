@@ -53,6 +53,8 @@ export class KeeperSession {
   #waitingForNext = [];
   /** @type {Promise<void> | null} */
   #exchange = null;
+  /** Null: the present keeper has not introduced itself yet. @type {number | null} */
+  #pid = null;
   #silentLooks = 0;
   #heard = 0;
   /** Why the last launch since the loss of the keeper failed. Empty: no launch has failed. */
@@ -111,9 +113,9 @@ export class KeeperSession {
   /** @returns {NclustError | null}  Not null: nothing can be started or stopped. */
   get trouble() {
     if (this.#silentLooks < SILENT_LOOKS) return null;
-    const pid = this.#snapshot?.pid ?? 0;
+    const pid = this.#pid;
     const started = this.#launchError ? `cannot be started (${this.#launchError})` : 'has not started yet';
-    const [what, next] = this.#context.link
+    const [what, next] = pid
       ? [`The keeper (pid ${pid}) does not answer`, `kill -9 ${pid}`]
       : [`The keeper has exited, and another one ${started}`, 'nclust update'];
     return new NclustError(
@@ -150,9 +152,9 @@ export class KeeperSession {
     try {
       return await this.unlessSilent(work);
     } catch (error) {
-      const { link, parts } = this.#context;
-      const pid = this.#snapshot?.pid;
-      if (!link || !this.trouble || !pid) throw error;
+      const { parts } = this.#context;
+      const pid = this.#pid;
+      if (!this.trouble || pid === null) throw error;
       parts.managerLog('silent-keeper-killed', { pid });
       this.#silentLooks = 0;
       process.kill(pid, 'SIGKILL');
@@ -214,13 +216,14 @@ export class KeeperSession {
    *   runs.
    */
   async #meet(port) {
+    this.#silentLooks = 0;
     this.#context.link = createKeeperLink(port, {
       onEvent: (event, data, handle) => this.#onEvent(event, data, handle),
       onLost: () => void this.#meetNext(),
     });
     const { snapshot, orphans } = await this.#loop.introduce();
     this.#snapshot = snapshot;
-    this.#silentLooks = 0;
+    this.#pid = snapshot.pid;
     this.#loop.onMet(snapshot, orphans);
   }
 
@@ -266,6 +269,7 @@ export class KeeperSession {
       this.#launchError = '';
     }
     this.#context.link = null;
+    this.#pid = null;
     this.#loop.onLost();
     if (this.#isOver) return;
     parts.managerLog('keeper-lost');

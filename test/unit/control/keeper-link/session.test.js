@@ -8,7 +8,7 @@ function open() {
   const clock = createFakeClock();
   const first = new FakeKeeper(clock);
   const seen = [];
-  const launch = { error: null, isSlow: false, keepers: [] };
+  const launch = { error: null, isSlow: false, isMute: false, keepers: [] };
   const context = {
     link: null,
     parts: {
@@ -18,6 +18,7 @@ function open() {
         if (launch.error) throw launch.error;
         if (launch.isSlow) return new Promise(() => {});
         launch.keepers.push(new FakeKeeper(clock));
+        if (launch.isMute) Object.assign(launch.keepers.at(-1) ?? {}, { answers: () => false });
         return launch.keepers.at(-1)?.connect();
       },
     },
@@ -109,6 +110,25 @@ describe('a keeper that does not answer', () => {
     await settle();
     await look(session, 1);
     expect([session.trouble, seen.at(-1)]).toEqual([null, 'keeper-answers']);
+  });
+
+  test('is not blamed on the next keeper, which has not introduced itself yet', async () => {
+    const { clock, first, launch, session } = open();
+    await session.meet(first.connect());
+    launch.error = new Error('out of memory');
+    first.die();
+    await look(session, 8);
+    expect(session.trouble?.message).toContain('another one cannot be started (out of memory)');
+    launch.error = null;
+    launch.isMute = true;
+    clock.advance(1_000);
+    await settle();
+    const work = watch(session.insist(new Promise(() => {})));
+    await look(session, 7);
+    expect([work.state, session.trouble]).toEqual(['pending', null]);
+    // No pid is known, so no process can be named or ended.
+    await look(session, 1);
+    expect(work).toMatchObject({ state: 'failed', error: { hint: expect.not.stringContaining('kill -9') } });
   });
 
   test('is asked first, because one request may take long', async () => {
