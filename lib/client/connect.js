@@ -1,7 +1,8 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { findHomeFault } from '../shared/daemon/home-folders.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
+import { shellQuote } from '../shared/shell-quote.js';
 import { tryConnect } from './try-connect.js';
 
 /** @import { Socket } from 'node:net' */
@@ -74,6 +75,7 @@ export async function connectOnly(home, callerSignal) {
       const socket = await tryConnect(paths.sock, signal);
       if (socket && socket !== 'busy') return socket;
       const keeper = socket ?? (await keeperOf(paths.run, signal));
+      if (!keeper && !existsSync(home)) await refuseRemoved(home);
       if (!keeper) return null;
       await waitForKeeper(keeper, signal, reason);
     }
@@ -166,13 +168,12 @@ async function launch(paths, signal) {
  */
 async function unreachable(paths, { text }, waitedMs) {
   const { readTail } = await import('./spawn-keeper.js');
-  const { findManagerProcesses } = await import('../shared/daemon/keeper-process.js');
-  const pids = findManagerProcesses(paths.home).map(({ pid, role }) => `${role} ${pid}`);
+  const pids = await nameManager(paths.home);
   const why = text ?? 'it reported no reason';
   return new NclustError(
     'ERR_NCLUST_DAEMON_UNREACHABLE',
     `The manager of "${paths.home}" did not answer within ${waitedMs / 1_000}s: ` +
-      `${why}${pids.length > 0 ? ` (${pids.join(', ')})` : ''}.`,
+      `${why}${pids === '' ? '' : ` (${pids})`}.`,
     {
       hint:
         text === SILENT
@@ -181,6 +182,35 @@ async function unreachable(paths, { text }, waitedMs) {
       data: { lastLines: readTail(paths.daemonLog) },
     },
   );
+}
+
+/**
+ * Throws ERR_NCLUST_DAEMON_UNREACHABLE if the keeper of a home that was removed still runs.
+ * @param {string} home
+ */
+async function refuseRemoved(home) {
+  const pids = await nameManager(home);
+  if (pids === '') return;
+  throw new NclustError(
+    'ERR_NCLUST_DAEMON_UNREACHABLE',
+    `The folder "${home}" was removed, so its manager (${pids}) ends its apps within seconds.`,
+    {
+      hint:
+        'To end them now: nclust kill. To keep them, make the folder again at once: ' +
+        `mkdir -m 700 ${shellQuote(home)}`,
+    },
+  );
+}
+
+/**
+ * @param {string} home
+ * @returns {Promise<string>}  "keeper 12, control 34". Empty: no process was found.
+ */
+async function nameManager(home) {
+  const { findManagerProcesses } = await import('../shared/daemon/keeper-process.js');
+  return findManagerProcesses(home)
+    .map(({ pid, role }) => `${role} ${pid}`)
+    .join(', ');
 }
 
 /** @returns {Promise<void>} */

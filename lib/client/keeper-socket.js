@@ -1,8 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findManagerProcesses, wakeKeeper } from '../shared/daemon/keeper-process.js';
-import { NclustError } from '../shared/errors.js';
+import { wakeKeeper } from '../shared/daemon/keeper-process.js';
 import { createLineReader } from '../shared/wire/rpc.js';
 import { tryConnect } from './try-connect.js';
 
@@ -21,25 +20,11 @@ const KEEPER_LINE_MAX_BYTES = 64 * 1024;
  */
 export async function findKeeper(run, signal) {
   if (signal.aborted) throw signal.reason;
-  checkFolder(dirname(run));
+  const home = dirname(run);
+  if (!existsSync(home)) return null; // Its keeper may run for some seconds, but not for clients.
   const highest = highestSocket(run);
   const socket = highest === 0 ? null : await tryConnect(join(run, `keeper.${highest}.sock`), signal);
-  return socket ?? (wakeKeeper(dirname(run)) === null ? null : 'busy');
-}
-
-/**
- * Throws ERR_NCLUST_DAEMON_UNREACHABLE if the folder was removed and its keeper still runs.
- * @param {string} home
- */
-function checkFolder(home) {
-  if (existsSync(home)) return;
-  const pids = findManagerProcesses(home).map(({ pid, role }) => `${role} ${pid}`);
-  if (pids.length === 0) return;
-  throw new NclustError(
-    'ERR_NCLUST_DAEMON_UNREACHABLE',
-    `The folder "${home}" was removed, so its manager (${pids.join(', ')}) ends its apps within seconds.`,
-    { hint: `To end them now: nclust kill. To keep them, make the folder again at once: mkdir -m 700 ${home}` },
-  );
+  return socket ?? (wakeKeeper(home) === null ? null : 'busy');
 }
 
 /** The package of this command. */

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { visitKeeper } from '../../../../lib/boot/probe-manager.js';
 import { connectOnly, connectOrLaunch } from '../../../../lib/client/connect.js';
 import { tryConnect } from '../../../../lib/client/try-connect.js';
 import { isRoot, NOBODY } from '../../../helpers/other-user.js';
@@ -236,3 +237,26 @@ describe('connectOrLaunch', () => {
     await expect(connectOrLaunch(file)).rejects.toMatchObject({ code: 'ERR_NCLUST_HOME_NOT_DIRECTORY' });
   });
 });
+
+test.runIf(process.platform === 'linux')(
+  'the keeper of a home that was removed is named, but not visited',
+  async () => {
+    cleanUp();
+    const code = "process.title = 'nclust keeper (home)'; process.send('up'); setInterval(() => {}, 1 << 30)";
+    const keeper = spawn(process.execPath, ['-e', code], {
+      env: { ...process.env, NCLUST_HOME: home },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    onTestFinished(() => void keeper.kill('SIGKILL'));
+    await once(keeper, 'message');
+    rmSync(home, { recursive: true });
+    const failure = await connectOnly(home).catch((error) => error);
+    expect(failure).toMatchObject({
+      code: 'ERR_NCLUST_DAEMON_UNREACHABLE',
+      message: expect.stringContaining(`was removed, so its manager (keeper ${keeper.pid})`),
+      hint: expect.stringContaining(`mkdir -m 700 ${home}`),
+    });
+    // A process that watches the manager must not fail.
+    expect(await visitKeeper(join(home, 'run'), AbortSignal.timeout(10_000))).toBe(null);
+  },
+);
