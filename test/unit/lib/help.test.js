@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { runProgram } from '../../../lib/cli/program.js';
 import { unknownCommandError } from '../../../lib/cli/usage-error.js';
 import { COMMANDS } from '../../../lib/cli/table/commands.js';
 import { HEADINGS, OPTION_HEADINGS } from '../../../lib/cli/table/headings.js';
 import { START_OPTIONS } from '../../../lib/config/options/options.js';
 import { pattern } from '../../helpers/pattern.js';
+import { runCommandLine } from './run-command-line.js';
 
 const VISIBLE = COMMANDS.filter(({ isHidden }) => !isHidden);
 
@@ -16,27 +16,13 @@ const ENDING = [
 ];
 
 async function nclust(argv) {
-  let stdout = '';
-  let stderr = '';
-  const exitStatus = await runProgram(argv, {
-    print: async (text) => {
-      stdout += text;
-    },
-    talk: (text) => {
-      stderr += text;
-    },
+  return runCommandLine(argv, {
     isTTY: true,
-    isTalkTTY: false,
     colourLevels: async () => ({ stdout: 1, stderr: 0 }),
     columns: 80,
-    talkSize: () => ({ columns: 80, rows: 24 }),
-    onInterrupt: () => () => {},
     cwd: '/',
     env: { NCLUST_HOME: '/nowhere/nclust' },
-    platform: 'linux',
-    node: { file: process.execPath, version: process.version },
   });
-  return { exitStatus, stdout, stderr };
 }
 
 describe('options of the program in front', () => {

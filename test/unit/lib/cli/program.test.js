@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, afterAll, describe, expect, test } from 'vitest';
-import { runProgram } from '../../../../lib/cli/program.js';
 import { COMMANDS } from '../../../../lib/cli/table/commands.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { checkSpec } from '../../../../lib/shared/spec/spec.js';
@@ -10,6 +9,7 @@ import { notificationLine, resultLine } from '../../../../lib/shared/wire/rpc.js
 import { openServer } from '../rpc-server.js';
 import { slotStatus } from '../slots.js';
 import { pattern } from '../../../helpers/pattern.js';
+import { runCommandLine } from '../run-command-line.js';
 
 let cwd;
 beforeAll(() => {
@@ -23,27 +23,15 @@ async function nclust(
   argv,
   { home = join(cwd, 'no-home'), folder = cwd, env = {}, platform = 'linux', isTTY = false } = {},
 ) {
-  let stdout = '';
-  let stderr = '';
-  const exitStatus = await runProgram(argv, {
-    print: async (text) => {
-      stdout += text;
-    },
-    talk: (text) => {
-      stderr += text;
-    },
+  return runCommandLine(argv, {
     isTTY,
     isTalkTTY: isTTY,
     colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }),
     columns: isTTY ? 200 : null,
-    talkSize: () => ({ columns: 80, rows: 24 }),
-    onInterrupt: () => () => {},
     cwd: folder,
     env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home, ...env },
     platform,
-    node: { file: process.execPath, version: process.version },
   });
-  return { exitStatus, stdout, stderr };
 }
 
 function manager(handlers = {}) {

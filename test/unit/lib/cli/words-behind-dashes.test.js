@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { runProgram } from '../../../../lib/cli/program.js';
 import { COMMANDS } from '../../../../lib/cli/table/commands.js';
+import { runCommandLine } from '../run-command-line.js';
 
 /** Words that each command needs before the one behind "--". */
 const NEEDED = { scale: ['api'], sendSignal: ['SIGUSR2'], trigger: ['api'], send: ['0'], set: ['logs.max_size'] };
@@ -18,20 +18,9 @@ async function parse(argv) {
     render: () => '',
   });
   try {
-    got.exitStatus = await runProgram(argv, {
-      print: async () => {},
-      talk: (text) => (got.stderr += text),
-      isTTY: false,
-      isTalkTTY: false,
-      colourLevels: async () => ({ stdout: 0, stderr: 0 }),
-      columns: null,
-      talkSize: () => ({ columns: 80, rows: 24 }),
-      onInterrupt: () => () => {},
-      cwd: process.cwd(),
-      env: { PATH: '/usr/bin:/bin', NCLUST_HOME: '/nonexistent' },
-      platform: 'linux',
-      node: { file: process.execPath, version: process.version },
-    });
+    const env = { PATH: '/usr/bin:/bin', NCLUST_HOME: '/nonexistent' };
+    const { stderr, exitStatus } = await runCommandLine(argv, { env });
+    Object.assign(got, { stderr, exitStatus });
   } finally {
     row.load = load;
   }

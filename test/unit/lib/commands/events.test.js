@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { EVENT_TYPES } from '../../../../lib/render/event-text.js';
-import { runProgram } from '../../../../lib/cli/program.js';
+import { runCommandLine } from '../run-command-line.js';
 
 let home;
 
@@ -22,27 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 async function events(...argv) {
-  let stdout = '';
-  let stderr = '';
-  const exitStatus = await runProgram(['events', '--nostream', ...argv], {
-    print: async (text) => {
-      stdout += text;
-    },
-    talk: (text) => {
-      stderr += text;
-    },
-    isTTY: false,
-    isTalkTTY: false,
-    colourLevels: async () => ({ stdout: 0, stderr: 0 }),
-    columns: null,
-    talkSize: () => ({ columns: 80, rows: 24 }),
-    onInterrupt: () => () => {},
-    cwd: home,
-    env: { NCLUST_HOME: home },
-    platform: 'linux',
-    node: { file: process.execPath, version: process.version },
-  });
-  return { exitStatus, stdout, stderr };
+  return runCommandLine(['events', '--nostream', ...argv], { cwd: home, env: { NCLUST_HOME: home } });
 }
 
 test('docs/events.md lists all types', () => {

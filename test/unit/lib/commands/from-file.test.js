@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runProgram } from '../../../../lib/cli/program.js';
 import { openServer } from '../rpc-server.js';
+import { runCommandLine } from '../run-command-line.js';
 
 let folder;
 
@@ -25,27 +25,7 @@ async function nclust(...argv) {
     list: () => ({ slots: [], notices: [] }),
     restartFromFile: () => ({ slots, plan: [] }),
   });
-  let stdout = '';
-  let stderr = '';
-  const exitStatus = await runProgram(argv, {
-    print: async (text) => {
-      stdout += text;
-    },
-    talk: (text) => {
-      stderr += text;
-    },
-    isTTY: false,
-    isTalkTTY: false,
-    colourLevels: async () => ({ stdout: 0, stderr: 0 }),
-    columns: null,
-    talkSize: () => ({ columns: 80, rows: 24 }),
-    onInterrupt: () => () => {},
-    cwd: folder,
-    env: { NCLUST_HOME: home, PATH: process.env.PATH },
-    platform: 'linux',
-    node: { file: process.execPath, version: process.version },
-  });
-  return { exitStatus, stdout, stderr };
+  return runCommandLine(argv, { cwd: folder, env: { NCLUST_HOME: home, PATH: process.env.PATH } });
 }
 
 test.each([

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { runProgram } from '../../../../lib/cli/program.js';
 import { describeSettings } from '../../../../lib/shared/settings/settings.js';
 import { openServer } from '../rpc-server.js';
+import { runCommandLine } from '../run-command-line.js';
 
 let folder;
 let home;
@@ -17,27 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 async function nclust(...argv) {
-  let stdout = '';
-  let stderr = '';
-  const exitStatus = await runProgram(argv, {
-    print: async (text) => {
-      stdout += text;
-    },
-    talk: (text) => {
-      stderr += text;
-    },
-    isTTY: false,
-    isTalkTTY: false,
-    colourLevels: async () => ({ stdout: 0, stderr: 0 }),
-    columns: null,
-    talkSize: () => ({ columns: 80, rows: 24 }),
-    onInterrupt: () => () => {},
-    cwd: folder,
-    env: { NCLUST_HOME: home },
-    platform: 'linux',
-    node: { file: process.execPath, version: process.version },
-  });
-  return { exitStatus, stdout, stderr };
+  return runCommandLine(argv, { cwd: folder, env: { NCLUST_HOME: home } });
 }
 
 async function manager(handlers) {

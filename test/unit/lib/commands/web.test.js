@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { runProgram } from '../../../../lib/cli/program.js';
 import { openServer } from '../rpc-server.js';
+import { runCommandLine } from '../run-command-line.js';
 
 test('web --allow-remote prints safer ways and the duties of a proxy', async () => {
   const { home } = await openServer({
@@ -14,22 +14,9 @@ test('web --allow-remote prints safer ways and the duties of a proxy', async () 
       takenPorts: [],
     }),
   });
-  let said = '';
-  const exitStatus = await runProgram(['web', '--listen', '0.0.0.0:9616', '--allow-remote'], {
-    print: async () => {},
-    talk: (text) => {
-      said += text;
-    },
-    isTTY: false,
-    isTalkTTY: false,
-    colourLevels: async () => ({ stdout: 0, stderr: 0 }),
-    columns: null,
-    talkSize: () => ({ columns: 80, rows: 24 }),
-    onInterrupt: () => () => {},
+  const { exitStatus, stderr: said } = await runCommandLine(['web', '--listen', '0.0.0.0:9616', '--allow-remote'], {
     cwd: home,
     env: { NCLUST_HOME: home },
-    platform: 'linux',
-    node: { file: process.execPath, version: process.version },
   });
   expect(exitStatus).toBe(0);
   expect(said).toContain('Others can reach 0.0.0.0:9616, and nothing is encrypted');
