@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import cluster from 'node:cluster';
-import { accessSync, constants, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readlinkSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runWithDefaultOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { canPreload, isRestricted, optionFor } from '../agent/tree/can-preload.cjs';
@@ -9,6 +9,7 @@ import { callAsOwner, readOwner } from './host/owner.js';
 import { KeeperError } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
+/** @import { Owner } from './host/owner.js' */
 /** @import { Listener } from './sockets/listeners.js' */
 /** @import { Pipes } from './pipes.js' */
 /** @import { SpawnParams } from './protocol.js' */
@@ -36,24 +37,103 @@ export function takeAgentFrom(root) {
  */
 export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
-  const child = runWithDefaultOomScore(() => starts[params.mode](params, { ...pipes, in: inFd ?? 'ignore' }, sockets));
-  await new Promise((resolve, reject) => {
-    const failed = (/** @type {NodeJS.ErrnoException} */ error) => reject(explain(error, params.cwd));
+  const ends = { ...pipes, in: inFd ?? /** @type {const} */ ('ignore') };
+  const child = callInFolder(params.cwd, readOwner(params), () =>
+    runWithDefaultOomScore(() => starts[params.mode](params, ends, sockets)),
+  );
+  await new Promise((done, reject) => {
+    const failed = (/** @type {NodeJS.ErrnoException} */ { code = 'ESPAWN', message }) =>
+      reject(new KeeperError(code, message));
     child.once('error', failed).once('spawn', () => {
       child.removeListener('error', failed);
-      resolve(undefined);
+      done(undefined);
     });
   });
   return child;
 }
 
 /**
+ * Starts a process in a folder that its user may enter. The keeper itself enters the folder,
+ * because a new process enters its `cwd` before it gives up the rights of root.
+ * @template T
+ * @param {string} folder
+ * @param {Owner | null} owner
+ * @param {() => T} start  Must be synchronous.
+ * @returns {T}
+ */
+function callInFolder(folder, owner, start) {
+  try {
+    callAsOwner(owner, () => enter(folder, owner));
+    return start();
+  } finally {
+    process.chdir('/');
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {Owner | null} owner
+ */
+function enter(folder, owner) {
+  try {
+    process.chdir(folder);
+  } catch (error) {
+    const { code = 'ESPAWN' } = /** @type {NodeJS.ErrnoException} */ (error);
+    const what = `the working directory ${folder}`;
+    if (code === 'ENOENT') throw new KeeperError(code, `${what} does not exist`);
+    if (code === 'ENOTDIR') throw new KeeperError(code, `${what} is not a directory`);
+    if (code !== 'EACCES') throw new KeeperError(code, `${what} cannot be entered`);
+    const who = owner === null ? 'the user of the manager' : `user ${owner.uid}`;
+    throw new KeeperError(
+      code,
+      `${who} may not enter the working directory ${folder}, because of ${findClosed(folder)}: ` +
+        'give this user access to that folder, or choose another working directory',
+    );
+  }
+}
+
+/** More links than Linux follows in one path. */
+const LINKS_MAX = 40;
+
+/**
+ * Leaves the keeper in any folder on the way.
+ * @param {string} path  Absolute.
+ * @param {number} [links]
+ * @returns {string}  The first folder on the way that may not be entered.
+ */
+function findClosed(path, links = LINKS_MAX) {
+  const names = path.split('/').filter(Boolean);
+  const folders = names.map((_, at) => `/${names.slice(0, at + 1).join('/')}`);
+  const closed = folders.find((folder) => !canEnter(folder)) ?? path;
+  const target = readLink(closed);
+  return target === null || links === 0 ? closed : findClosed(resolve(dirname(closed), target), links - 1);
+}
+
+/** @param {string} folder */
+function canEnter(folder) {
+  try {
+    process.chdir(folder);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param {string} path */
+function readLink(path) {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null; // Not a link.
+  }
+}
+
+/**
  * @param {SpawnParams} params
  * @param {Ends} ends
  */
-function startProgram({ file, args, cwd, env, uid, gid, hasChannel, hasPreload }, { in: input, outFd, errFd }) {
+function startProgram({ file, args, env, uid, gid, hasChannel, hasPreload }, { in: input, outFd, errFd }) {
   return spawn(file, args, {
-    cwd,
     env: hasPreload ? withPreload(args, env, { uid, gid }) : env,
     uid,
     gid,
@@ -81,13 +161,12 @@ function withPreload(args, env, user) {
  * @param {Listener[]} sockets
  */
 function startNode(
-  { file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, metrics },
+  { file, execArgv, script, args, env, uid, gid, logFiles, isGated, metrics },
   { in: input, outFd, errFd },
   sockets,
 ) {
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));
   return spawn(file, [...execArgv, ...preload(execArgv, env), script ?? '', ...args], {
-    cwd,
     env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited, logFiles, isGated, metrics }) },
     uid,
     gid,
@@ -103,7 +182,7 @@ function startNode(
  * @param {Ends} ends
  */
 function startWorker(
-  { file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, scheduling, metrics },
+  { file, execArgv, script, args, env, uid, gid, logFiles, isGated, scheduling, metrics },
   { in: input, outFd, errFd },
 ) {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
@@ -112,7 +191,6 @@ function startWorker(
     exec: script,
     args,
     execArgv: [...execArgv, ...preload(execArgv, env)],
-    cwd,
     uid,
     gid,
     silent: false,
@@ -146,25 +224,4 @@ function preload(execArgv, env) {
     '--require',
     agent,
   ];
-}
-
-/**
- * Returns an error that names the working directory if that is the cause, because the system
- * reports a missing working directory as ENOENT of the program.
- * @param {NodeJS.ErrnoException} error
- * @param {string} cwd
- */
-function explain({ code = 'ESPAWN', message }, cwd) {
-  try {
-    accessSync(cwd, constants.X_OK);
-    return new KeeperError(
-      code,
-      statSync(cwd).isDirectory() ? message : `the working directory ${cwd} is not a directory`,
-    );
-  } catch {
-    return new KeeperError(
-      code,
-      `the working directory ${cwd} ${code === 'ENOENT' ? 'does not exist' : 'cannot be entered'}`,
-    );
-  }
 }

@@ -60,7 +60,7 @@ const TABLE = {
   'daemon/keeper/host/unnamed-pipes.js': ['openSync symlinkSync', HOME],
   'daemon/keeper/pipes.js': ['existsSync openSync readdirSync rmSync statSync', HOME],
   'daemon/keeper/host/processes.js': ['readFileSync readdirSync readlinkSync', SYSTEM],
-  'daemon/keeper/spawn.js': ['accessSync statSync', ASKS],
+  'daemon/keeper/spawn.js': ['readlinkSync', 'is called by callAsOwner() only'],
   'daemon/keeper/sockets/unix-path.js': ['linkSync lstatSync renameSync unlinkSync', 'is called by withUid() only'],
   'lib/shared/daemon/accounts.js': ['readFileSync', SYSTEM],
   'lib/shared/daemon/home-folders.js': ['lstatSync readlinkSync', 'asks who can change the home'],
