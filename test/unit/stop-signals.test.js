@@ -12,8 +12,8 @@ const ALLOWED = {
   'daemon/control/keeper-link/session.js': 'a keeper that hangs, at `kill`: no app',
   'daemon/control/logs/shipping/transports.js':
     'a command that logs go to and that does not end with its input: no app',
-  'daemon/control/spawn/secret-source.js': 'a command for a secret that has not ended in time: no app',
   'lib/client/end-manager.js': 'a manager that does not answer, before `kill` starts the next: no app',
+  'lib/shared/host/run-as-user.js': 'a program such as git, and what it has left behind: no app',
   'lib/shared/daemon/keeper-process.js': 'a keeper whose socket was removed: SIGHUP, no app',
   'lib/commands/daemon.js': 'the manager itself, at the end or when half of it hangs: no app',
   'lib/commands/monit.js': 'the command itself, which puts the terminal right first: no app',

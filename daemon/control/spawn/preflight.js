@@ -1,15 +1,15 @@
-import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { extname, isAbsolute } from 'node:path';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
-import { runWithDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { NclustError } from '../../../lib/shared/errors.js';
+import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
 import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
 /** A script that takes longer to parse is not checked. */
 const PARSE_MS = 5_000;
+const ERRORS_MAX_BYTES = 1024 * 1024;
 
 const PARSED = new Set(['.js', '.cjs', '.mjs']);
 
@@ -109,30 +109,17 @@ function isImpossiblePort(port) {
  * @param {AppSpec} spec
  * @returns {Promise<string | null>}
  */
-function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs, uid, gid }) {
+async function syntaxErrorOf({ kind, file, script, interpreterArgs, uid, gid }) {
   if (kind !== 'node' || !PARSED.has(extname(script)) || interpreterArgs.some((arg) => CHANGES_LOADING.test(arg)))
-    return Promise.resolve(null);
-  return new Promise((resolve) => {
-    const options = {
-      cwd,
-      env: {},
-      uid: uid ?? undefined,
-      gid: gid ?? undefined,
-      timeout: PARSE_MS,
-      killSignal: /** @type {const} */ ('SIGKILL'),
-    };
-    runWithDefaultOomScore(() =>
-      execFile(file, ['--check', script], options, (error, _stdout, stderr) => {
-        const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
-        // Only a syntax error is a fault of the script. A timeout, for example, is not.
-        resolve(
-          error && line && !MAYBE_MODULE.test(line)
-            ? `"${script}" does not parse: ${line}${whereIn(stderr, script)}`
-            : null,
-        );
-      }),
-    );
-  });
+    return null;
+  const limits = { env: {}, timeoutMs: PARSE_MS, maxBytes: ERRORS_MAX_BYTES, stream: /** @type {const} */ ('stderr') };
+  const outcome = await runAsUser({ uid, gid }, file, ['--check', script], limits).catch(() => null);
+  const errors = outcome?.output.toString('utf8') ?? '';
+  const line = errors.split('\n').find((one) => /^\w*SyntaxError/.test(one));
+  // Only a syntax error is a fault of the script. A timeout, for example, is not.
+  return outcome?.exceeded === null && outcome.code !== 0 && line && !MAYBE_MODULE.test(line)
+    ? `"${script}" does not parse: ${line}${whereIn(errors, script)}`
+    : null;
 }
 
 /**

@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
-import { runWithDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
-import { readUser } from '../../../lib/shared/host/as-user.js';
+import { readUser, statAsUser } from '../../../lib/shared/host/as-user.js';
+import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
 import { readDeclaredLayers, flatten } from '../../../lib/shared/spec/environment.js';
 import { readWhole } from '../host/read-bounded.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { Cancel, Clock } from '../host/clock.js' */
+/** @import { Clock } from '../host/clock.js' */
 
 /** A value longer than this is not a secret (and Linux limits a variable to 128 KiB). */
 const SECRET_MAX_BYTES = 64 * 1024;
@@ -51,6 +50,10 @@ async function ofFile(file, user, clock) {
   throw Object.assign(new NoSecret(message), { hint: found.hint });
 }
 
+/** The shell enters the folder as the user of the app, and then writes a line end. */
+const IN_FOLDER = 'cd -- "$1" && echo && unset OLDPWD && exec /bin/sh -c "$2"';
+const ENTERED = Buffer.from('\n');
+
 /**
  * Runs the command as the user of the app, with the declared environment of the app and BASICS.
  * @param {string} command
@@ -58,71 +61,49 @@ async function ofFile(file, user, clock) {
  * @param {Clock} clock
  * @returns {Promise<Buffer>}
  */
-function ofCommand(command, spec, clock) {
-  return new Promise((done, failed) => {
-    const child = startCommand(command, spec);
-    /** @type {Buffer[]} */
-    const chunks = [];
-    let length = 0;
-    /** @type {string | null} */
-    let fault = null;
-    const giveUp = (/** @type {string} */ why) => {
-      fault ??= why;
-      cancel();
-      if (child.pid !== undefined) endGroup(child.pid);
-      child.stdout?.destroy(); // A process that has left the group may keep the pipe open.
-      failed(new NoSecret(`is not available: its command ${fault}`));
-    };
-    /** @type {Cancel} */
-    const cancel = clock.after(COMMAND_MS, () => giveUp(`did not exit within ${COMMAND_MS / 1000}s`));
-    child.on('error', (error) => {
-      cancel();
-      failed(notRun(error));
-    });
-    child.on('close', (code, signal) => {
-      cancel();
-      fault ??= signal ? `was killed by ${signal}` : code === 0 ? null : `exited with code ${code}`;
-      if (fault === null) done(Buffer.concat(chunks));
-      else failed(new NoSecret(`is not available: its command ${fault}`));
-    });
-    // If descriptors ran out, there is no pipe; the 'error' event reports that.
-    child.stdout?.on('data', (/** @type {Buffer} */ chunk) => {
-      length += chunk.length;
-      if (length > SECRET_MAX_BYTES) giveUp(`wrote more than ${SECRET_MAX_BYTES / 1024} KiB`);
-      else chunks.push(chunk);
-    });
+async function ofCommand(command, spec, clock) {
+  // stderr is ignored, because it may contain a part of the secret.
+  const { code, signal, exceeded, output } = await runAsUser(
+    spec,
+    '/bin/sh',
+    ['-c', IN_FOLDER, 'sh', spec.cwd, command],
+    { env: commandEnv(spec), timeoutMs: COMMAND_MS, maxBytes: SECRET_MAX_BYTES + ENTERED.length, after: clock.after },
+  ).catch((/** @type {NodeJS.ErrnoException} */ error) => {
+    throw failed(`could not be run (${error.code ?? 'unknown'})`);
   });
+  if (exceeded === 'time') throw failed(`did not exit within ${COMMAND_MS / 1000}s`);
+  if (exceeded === 'bytes') throw failed(`wrote more than ${SECRET_MAX_BYTES / 1024} KiB`);
+  if (signal !== null) throw failed(`was killed by ${signal}`);
+  if (output.length === 0) throw notEntered(spec);
+  if (code !== 0) throw failed(`exited with code ${code}`);
+  return output.subarray(ENTERED.length);
 }
 
-/**
- * @param {string} command
- * @param {AppSpec} spec
- */
-function startCommand(command, spec) {
-  const { cwd, uid, gid } = spec;
+/** @param {string} fault */
+function failed(fault) {
+  return new NoSecret(`is not available: its command ${fault}`);
+}
+
+const FOLDER_FAULTS = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'is not a directory',
+  EACCES: 'cannot be entered by the user of the app',
+};
+
+/** @param {AppSpec} spec */
+function notEntered(spec) {
+  const code = folderFault(spec);
+  return failed(`could not be run (${code}), because the working directory "${spec.cwd}" ${FOLDER_FAULTS[code]}`);
+}
+
+/** @param {AppSpec} spec */
+function folderFault(spec) {
   try {
-    // stderr is ignored, because it may contain a part of the secret.
-    return runWithDefaultOomScore(() =>
-      spawn('/bin/sh', ['-c', command], {
-        cwd,
-        env: commandEnv(spec),
-        uid: uid ?? undefined,
-        gid: gid ?? undefined,
-        stdio: ['ignore', 'pipe', 'ignore'],
-        detached: true,
-      }),
-    );
-  } catch (error) {
-    throw notRun(error);
+    const stat = statAsUser(readUser(spec), spec.cwd);
+    return stat === null ? 'ENOENT' : stat.isDirectory() ? 'EACCES' : 'ENOTDIR';
+  } catch {
+    return 'EACCES';
   }
-}
-
-/** @param {unknown} error */
-function notRun(error) {
-  return new NoSecret(
-    `is not available: its command could not be run ` +
-      `(${/** @type {NodeJS.ErrnoException} */ (error).code ?? 'unknown'})`,
-  );
 }
 
 /** @param {AppSpec} spec */
@@ -131,14 +112,4 @@ function commandEnv(spec) {
   const all = flatten(layers);
   const basics = Object.fromEntries(BASICS.flatMap((key) => (all[key] === undefined ? [] : [[key, all[key]]])));
   return { ...basics, ...flatten(layers.filter(({ origin }) => origin === 'file' || origin === 'env')) };
-}
-
-/** @param {number} pid */
-function endGroup(pid) {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    // The command has exited, or runs as another user (sudo). We do not read its output any more.
-    if (!['ESRCH', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
-  }
 }

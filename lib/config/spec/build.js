@@ -6,6 +6,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { isNode } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
+import { readProgramVariables } from '../../shared/spec/environment.js';
 import { checkSpec } from '../../shared/spec/spec.js';
 import { readPm2Variables, specFields } from '../options/options.js';
 import { findConfig } from '../find.js';
@@ -13,7 +14,7 @@ import { readPackage } from '../package-json.js';
 import { mainFile } from '../place-script.js';
 import { findProgram, noScriptError } from './find-program.js';
 import { resolveProgram, splitNodeOptions } from './interpreter.js';
-import { resolveOwner } from './owner.js';
+import { ownerVariables, resolveOwner } from './owner.js';
 
 /** @import { User } from '../../shared/host/user-path.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
@@ -59,9 +60,14 @@ export function buildSpec(target, args, options, surroundings) {
   const cwd = checkFolder(resolve(surroundings.cwd, options.cwd ?? '.'));
   const what = locate(target, cwd, surroundings);
   const owner = resolveOwner(options);
+  const variables = {
+    shellEnv: snapshot(surroundings.env),
+    ownerEnv: ownerVariables(owner),
+    ...variablesOf(options),
+  };
   const run = what.isCommand
     ? throughShell(what.script, args, options, surroundings)
-    : ofScript(what.script, args, options, { ...surroundings, cwd, owner });
+    : ofScript(what.script, args, options, { ...surroundings, cwd, owner, variables });
   const instancesGiven = options.instances !== undefined;
   return checkSpec(
     {
@@ -74,10 +80,8 @@ export function buildSpec(target, args, options, surroundings) {
       mode: run.fields.kind === 'node' && wantsCluster(options) ? 'cluster' : 'fork',
       instancesGiven,
       envName: options.envName ?? null,
-      shellEnv: snapshot(surroundings.env),
       interpreterEnv: run.env,
-      ownerEnv: owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user },
-      ...variablesOf(options),
+      ...variables,
       uid: owner.uid,
       gid: owner.gid,
       user: options.username ?? owner.user,
@@ -141,16 +145,20 @@ function mainOf(folders, keyPath) {
  * @param {string} script
  * @param {string[]} args
  * @param {Record<string, any>} options
- * @param {Surroundings & { owner: Owner }} surroundings
+ * @param {Surroundings & { owner: Owner, variables: Pick<AppSpec, 'shellEnv' | 'ownerEnv' | 'env'> }}
+ *   surroundings
  * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
  */
-function ofScript(script, args, options, { cwd, env, node, owner, unused = refuse(options) }) {
+function ofScript(script, args, options, { cwd, env, node, owner, variables, unused = refuse(options) }) {
   const { interpreter, interpreterArgs = options.nodeArgs ?? [] } = options;
   const nodeArgs = [
     ...interpreterArgs,
     ...splitNodeOptions(String(options.env?.NODE_OPTIONS ?? env.NODE_OPTIONS ?? '')),
   ];
-  const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner, nodeArgs });
+  const { filterEnv = false } = options;
+  const ofApp = { interpreterEnv: {}, fileEnv: [], filterEnv, ...variables, uid: owner.uid };
+  const forVersion = readProgramVariables(ofApp, env);
+  const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner, env: forVersion, nodeArgs });
   // If the user has given the subcommand of deno ("run"), do not add it again.
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
   const ours = [

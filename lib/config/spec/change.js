@@ -2,11 +2,12 @@ import { basename, dirname, resolve } from 'node:path';
 import { isNode } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
+import { readProgramVariables } from '../../shared/spec/environment.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { OPTIONS_OF, specFields } from '../options/options.js';
 import { appVersion, checkFolder, snapshot } from './build.js';
 import { resolveProgram, typeStrippingFlags, splitNodeOptions } from './interpreter.js';
-import { resolveOwner } from './owner.js';
+import { ownerVariables, resolveOwner } from './owner.js';
 
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
@@ -110,7 +111,7 @@ function ownedBy(spec, { uid, gid }) {
     uid: owner.uid,
     gid: owner.gid,
     user: owner.user,
-    ownerEnv: owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user },
+    ownerEnv: ownerVariables(owner),
   };
 }
 
@@ -132,6 +133,7 @@ export function interpreterChange(spec, { interpreter, interpreterArgs }, where)
     ...where,
     cwd: spec.cwd,
     owner: spec,
+    env: readProgramVariables(spec, process.env),
     nodeArgs: [...own, ...splitNodeOptions(spec.env.NODE_OPTIONS ?? spec.shellEnv.NODE_OPTIONS)],
   });
   if (spec.mode === 'cluster' && program.kind !== 'node')

@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
-import { promisify } from 'node:util';
 import { readUser } from '../../shared/host/as-user.js';
 import { findCheckout, readGitFolder } from '../../shared/host/git-folder.js';
+import { runAsUser } from '../../shared/host/run-as-user.js';
+import { readProgramVariables } from '../../shared/spec/environment.js';
 
 /** @import { Versioning } from '../../shared/spec/versioning.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
@@ -12,9 +12,8 @@ import { findCheckout, readGitFolder } from '../../shared/host/git-folder.js';
  * null or false.
  */
 const GIT_MS = 1_000;
+const OUTPUT_MAX_BYTES = 4 * 1024 * 1024;
 const COMMENT_MAX = 1_000;
-
-const run = promisify(execFile);
 
 /**
  * Adds the git data that `nclust jlist` shows. Runs git for each checkout and owner, not for each
@@ -75,16 +74,11 @@ async function versioningOf(root, spec) {
  * @returns {Promise<string | null>}  Null: git failed, for example because it is missing, is too
  *   slow, or refuses the folder.
  */
-async function ask(root, { uid, gid, ownerEnv }, args) {
-  const env = { ...process.env, ...ownerEnv, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };
-  return run('git', ['-C', root, '-c', 'core.fsmonitor=false', ...args], {
-    env,
-    uid: uid ?? undefined,
-    gid: gid ?? undefined,
-    timeout: GIT_MS,
-    maxBuffer: 4 * 1024 * 1024,
-  }).then(
-    ({ stdout }) => stdout,
+async function ask(root, spec, args) {
+  const env = { ...readProgramVariables(spec, process.env), GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };
+  const limits = { env, timeoutMs: GIT_MS, maxBytes: OUTPUT_MAX_BYTES };
+  return runAsUser(spec, 'git', ['-C', root, '-c', 'core.fsmonitor=false', ...args], limits).then(
+    ({ code, exceeded, output }) => (code === 0 && exceeded === null ? output.toString('utf8') : null),
     () => null,
   );
 }

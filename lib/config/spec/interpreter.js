@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { isNode } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
+import { runAsUserSync } from '../../shared/host/run-as-user.js';
 import { findProgram, isProgram } from './find-program.js';
 
 /** @import { Owner } from './owner.js' */
@@ -24,6 +24,7 @@ import { findProgram, isProgram } from './find-program.js';
  * @property {{ file: string, version: string }} node
  * @property {Pick<Owner, 'uid' | 'gid'>} owner  Of the app. `--version` of an interpreter runs as
  *   this user, because this user may be able to replace the interpreter.
+ * @property {Record<string, string | undefined>} env  Variables for `--version`.
  * @property {string[]} nodeArgs  The user's options for Node.js, including the options in
  *   NODE_OPTIONS.
  */
@@ -211,31 +212,28 @@ function typeScriptFlags(version, nodeArgs) {
   return typeStrippingFlags(version) ?? (nodeArgs.some((arg) => PRELOADS.test(arg)) ? [] : null);
 }
 
-/** Time limit for `--version`. */
-const VERSION_MS = 5_000;
+/** Limits for `--version`. */
+const VERSION = { timeoutMs: 5_000, maxBytes: 1_024 };
 
 /**
  * @param {string} file
  * @param {Where} where
  */
-function nodeVersion(file, { node, owner: { uid, gid } }) {
+function nodeVersion(file, { node, owner, env }) {
   if (file === node.file) return node.version;
-  try {
-    return execFileSync(file, ['--version'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-      uid: uid ?? undefined,
-      gid: gid ?? undefined,
-      timeout: VERSION_MS,
-      killSignal: 'SIGKILL',
-    }).trim();
-  } catch (error) {
-    throw new NclustError(
+  const failed = (/** @type {unknown} */ cause) =>
+    new NclustError(
       'ERR_NCLUST_INTERPRETER_NOT_FOUND',
       `"${file}" --version failed, so it cannot be used as Node.js.`,
-      { cause: error },
+      { cause },
     );
+  try {
+    const { code, exceeded, output } = runAsUserSync(owner, file, ['--version'], { ...VERSION, env });
+    if (code === 0 && exceeded === null) return output.toString('utf8').trim();
+  } catch (error) {
+    throw failed(error);
   }
+  throw failed(undefined);
 }
 
 /**

@@ -39,6 +39,15 @@ export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
   return { uid: entry.uid, gid: group ?? entry.gid, user: entry.name, home: entry.home };
 }
 
+/**
+ * The variables that an app gets because of its user.
+ * @param {Pick<Owner, 'home' | 'user'>} owner
+ * @returns {Record<string, string>}
+ */
+export function ownerVariables({ home, user }) {
+  return home === null ? {} : { HOME: home, USER: user, LOGNAME: user };
+}
+
 /** @param {number} self */
 function nameOf(self) {
   try {

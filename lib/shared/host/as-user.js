@@ -1,6 +1,5 @@
 // A manager of root handles files of an app of another user. The manager must not do anything that
 // this user may not do, except in folders that only root can change. All paths are absolute.
-import { spawnSync } from 'node:child_process';
 import {
   constants,
   fchownSync,
@@ -14,6 +13,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { runAsUserSync } from './run-as-user.js';
 import { hasPermission, reach, READ, SEARCH, STICKY, systemError, WRITE } from './user-path.js';
 
 /** @import { Stats } from 'node:fs' */
@@ -185,14 +185,9 @@ export function makeFolderAsUser(user, path) {
     if (isTrusted) return mkdirSync(at(name), 0o700);
     // Runs a program as the user. A chown(2) by root could change another folder, because mkdir(2)
     // does not return a descriptor.
-    const { status } = spawnSync('mkdir', ['-m', '700', '--', path], {
-      ...user,
-      cwd: '/',
-      env: { PATH: process.env.PATH },
-      stdio: 'ignore',
-      timeout: MAKE_MS,
-    });
-    if (status !== 0) throw systemError('EACCES', path);
+    const { PATH } = process.env;
+    const limits = { env: { PATH }, timeoutMs: MAKE_MS, maxBytes: 0 };
+    if (runAsUserSync(user, 'mkdir', ['-m', '700', '--', path], limits).code !== 0) throw systemError('EACCES', path);
   });
 }
 

@@ -18,6 +18,10 @@ import { isFilled, isText, nullable, texts } from './rules.js';
  * @property {string | null} envName  The app uses `env_<name>` of the config file.
  */
 
+/**
+ * @typedef {'interpreterEnv' | 'shellEnv' | 'filterEnv' | 'ownerEnv' | 'fileEnv' | 'env'} Declared
+ */
+
 /** @typedef {{ file: string, env: Record<string, string> }} FileEnv  The path is absolute. */
 
 /** @typedef {{ file: string } | { command: string }} SecretSource */
@@ -142,7 +146,7 @@ export function flatten(layers) {
 
 /**
  * Returns the layers that are the same for every slot, without the secrets.
- * @param {AppSpec} spec
+ * @param {Pick<AppSpec, Declared>} spec
  * @returns {Layer[]}
  */
 export function readDeclaredLayers(spec) {
@@ -153,6 +157,16 @@ export function readDeclaredLayers(spec) {
     ...spec.fileEnv.map(({ file, env }) => ({ origin: /** @type {const} */ ('file'), file, env })),
     { origin: 'env', env: spec.env },
   ];
+}
+
+/**
+ * Variables for a program that nclust runs for an app, such as git: those of the app, and of this
+ * process only those that every program needs.
+ * @param {Pick<AppSpec, Declared | 'uid'>} spec
+ * @param {Record<string, string | undefined>} own  Of this process.
+ */
+export function readProgramVariables(spec, { PATH, LANG, HOME }) {
+  return { LANG, ...(spec.uid === null ? { HOME } : {}), ...flatten(readDeclaredLayers(spec)), PATH };
 }
 
 /**

@@ -4,6 +4,7 @@ import { lookup } from 'node:dns';
 import { connect } from 'node:net';
 import { runWithDefaultOomScore } from '../../../../lib/shared/daemon/oom-score.js';
 import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
+import { optionsAsUser } from '../../../../lib/shared/host/run-as-user.js';
 
 /** @import { Socket } from 'node:dgram' */
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
@@ -75,9 +76,12 @@ export function describeError(error) {
  */
 export function createProcessLink({ file, args, env, user }, textOf, { clock, events }) {
   const report = onceOnly(events);
-  // Starts a new process group, because Ctrl-C in the manager's terminal must not end the process.
   const child = runWithDefaultOomScore(() =>
-    spawn(file, args, { ...user, stdio: ['pipe', 'ignore', 'ignore'], env, detached: true }),
+    spawn(file, args, {
+      ...optionsAsUser(user ?? { uid: null, gid: null }),
+      stdio: ['pipe', 'ignore', 'ignore'],
+      env,
+    }),
   );
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   child.on('spawn', report.onOpen);

@@ -72,19 +72,22 @@ test.each([
   expect(error.message).toMatch(message);
 });
 
-test.runIf(process.getuid?.() === 0)('the interpreter that checks the script runs as the user of the app', async () => {
-  const place = mkdtempSync(join(tmpdir(), 'preflight-'));
-  onTestFinished(() => rmSync(place, { recursive: true }));
-  chmodSync(place, 0o755);
-  const [file, ids] = [join(place, 'node'), join(place, 'ids')];
-  writeFileSync(file, `#!/bin/sh\necho $(/usr/bin/id -u) $(/usr/bin/id -g) $(/usr/bin/id -G) > ${ids}\n`, {
-    mode: 0o755,
-  });
-  writeFileSync(ids, '');
-  chownSync(ids, 65_534, 65_534);
-  await preflight([spec('good.js', { file, cwd: place, uid: 65_534, gid: 65_534 })], 'reload');
-  expect(readFileSync(ids, 'utf8')).toBe('65534 65534 65534\n');
-});
+test.runIf(process.getuid?.() === 0)(
+  'the interpreter that checks the script runs as the user of the app, in "/"',
+  async () => {
+    const place = mkdtempSync(join(tmpdir(), 'preflight-'));
+    onTestFinished(() => rmSync(place, { recursive: true }));
+    chmodSync(place, 0o755);
+    const [file, ids] = [join(place, 'node'), join(place, 'ids')];
+    writeFileSync(file, `#!/bin/sh\necho $(/usr/bin/id -u) $(/usr/bin/id -g) $(/usr/bin/id -G) in $(pwd) > ${ids}\n`, {
+      mode: 0o755,
+    });
+    writeFileSync(ids, '');
+    chownSync(ids, 65_534, 65_534);
+    await preflight([spec('good.js', { file, cwd: place, uid: 65_534, gid: 65_534 })], 'reload');
+    expect(readFileSync(ids, 'utf8')).toBe('65534 65534 65534 in /\n');
+  },
+);
 
 test('the error names the first of several failing apps in order, even if the second is found sooner', async () => {
   const slow = spec('bad.js', { name: 'first' });

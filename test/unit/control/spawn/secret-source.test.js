@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../../daemon/control/host/clock.js';
 import { NoSecret, readSecret } from '../../../../daemon/control/spawn/secret-source.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
+import { isRoot, NOBODY, userFolders } from '../../../helpers/other-user.js';
 import { isRunning } from '../../../helpers/processes.js';
 import { waitFor } from '../../../helpers/wait-for.js';
 import { makeSpec } from '../make-spec.js';
@@ -80,9 +81,28 @@ test.each([
   expect(JSON.stringify([error.message, error])).not.toContain('hunter2');
 });
 
-test('a command whose folder does not exist cannot run', async () => {
-  await expect(read({ command: 'echo 1' }, { cwd: join(cwd, 'gone') })).rejects.toThrow(
-    /its command could not be run \(ENOENT\)/,
+test.each([
+  ['gone', 'ENOENT', 'does not exist'],
+  ['plain', 'ENOTDIR', 'is not a directory'],
+])('a command cannot run in the folder "%s"', async (name, code, why) => {
+  const folder = join(cwd, name);
+  await expect(read({ command: 'echo 1' }, { cwd: folder })).rejects.toThrow(
+    `its command could not be run (${code}), because the working directory "${folder}" ${why}`,
+  );
+});
+
+test.runIf(isRoot)('a command runs only in a folder that the user of the app may enter', async () => {
+  const { own, closed, plant } = userFolders();
+  mkdirSync(join(closed, 'open'));
+  plant('release', (path) => mkdirSync(path));
+  const lead = (to) => plant('next', (path) => symlinkSync(to, path));
+  const fields = { ...NOBODY, cwd: join(own, 'next') };
+  lead('release');
+  expect(await read({ command: 'pwd -P' }, fields)).toBe(join(own, 'release'));
+  rmSync(fields.cwd);
+  lead(join(closed, 'open'));
+  await expect(read({ command: 'pwd -P' }, fields)).rejects.toThrow(
+    `its command could not be run (EACCES), because the working directory "${fields.cwd}" cannot be entered by`,
   );
 });
 

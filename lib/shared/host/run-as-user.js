@@ -1,0 +1,139 @@
+// Runs a program with the rights of an app's user, who may have written or replaced the program.
+// So the program gets nothing of root: it has a session of its own without a terminal, because a
+// process can type into the terminal of its session; its folder is "/", because it must not inherit
+// a folder that its user may not enter; and it has no other groups (libuv calls setgroups(2)).
+import { spawn, spawnSync } from 'node:child_process';
+import { runWithDefaultOomScore } from '../daemon/oom-score.js';
+
+/** @typedef {{ uid: number | null, gid: number | null }} Owner  Null: as this process. */
+
+/**
+ * @typedef {object} Limits
+ * @property {Record<string, string | undefined>} env  All variables of the program.
+ * @property {number} timeoutMs
+ * @property {number} maxBytes  Of the output.
+ */
+
+/**
+ * @typedef {object} Outcome
+ * @property {number | null} code  Null: a signal ended the program.
+ * @property {string | null} signal
+ * @property {Buffer} output
+ * @property {'time' | 'bytes' | null} exceeded  The limit that the program has exceeded.
+ */
+
+/** @type {(ms: number, onTime: () => void) => () => void} */
+const afterMs = (ms, onTime) => {
+  const timer = setTimeout(onTime, ms);
+  return () => clearTimeout(timer);
+};
+
+/**
+ * At the end, kills the whole process group. A process that has left the group, with setsid(2), may
+ * remain.
+ * @param {Owner} owner
+ * @param {string} file
+ * @param {string[]} args
+ * @param {Limits & { stream?: 'stdout' | 'stderr', after?: typeof afterMs }} o  `stream`: the
+ *   output to return; by default stdout. The program cannot use the other one.
+ * @returns {Promise<Outcome>}  Rejects with an error of the system if the program cannot be started.
+ */
+export function runAsUser(owner, file, args, { env, timeoutMs, maxBytes, stream = 'stdout', after = afterMs }) {
+  return new Promise((resolve, reject) => {
+    const pipes = ['stdout', 'stderr'].map((one) => (one === stream ? 'pipe' : 'ignore'));
+    const child = runWithDefaultOomScore(() =>
+      spawn(file, args, {
+        ...optionsAsUser(owner),
+        env,
+        stdio: /** @type {['ignore', 'pipe', 'pipe']} */ (['ignore', ...pipes]),
+      }),
+    );
+    /** @type {Buffer[]} */
+    const chunks = [];
+    let length = 0;
+    /** @param {Pick<Outcome, 'code' | 'signal' | 'exceeded'>} how */
+    const finish = (how) => {
+      cancel();
+      resolve({ ...how, output: Buffer.concat(chunks) });
+    };
+    /** @param {'time' | 'bytes'} exceeded */
+    const giveUp = (exceeded) => {
+      if (child.exitCode === null && child.signalCode === null) endGroup(child.pid);
+      child[stream]?.destroy(); // A process that has left the group may keep the pipe open.
+      child.unref();
+      finish({ code: null, signal: null, exceeded });
+    };
+    const cancel = after(timeoutMs, () => giveUp('time'));
+    child.on('error', (error) => {
+      cancel();
+      reject(error);
+    });
+    child.on('exit', () => endGroup(child.pid));
+    child.on('close', (code, signal) => finish({ code, signal, exceeded: null }));
+    // If descriptors ran out, there is no pipe; the 'error' event reports that.
+    child[stream]?.on('data', (/** @type {Buffer} */ chunk) => {
+      length += chunk.length;
+      if (length > maxBytes) giveUp('bytes');
+      else chunks.push(chunk);
+    });
+  });
+}
+
+/**
+ * The same as runAsUser(), for callers that cannot wait. Returns stdout.
+ * @param {Owner} owner
+ * @param {string} file
+ * @param {string[]} args
+ * @param {Limits} o
+ * @returns {Outcome}  Throws an error of the system if the program cannot be started.
+ */
+export function runAsUserSync(owner, file, args, { env, timeoutMs, maxBytes }) {
+  const { pid, status, signal, stdout, error } = runWithDefaultOomScore(() =>
+    spawnSync(file, args, {
+      ...optionsAsUser(owner),
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: timeoutMs,
+      maxBuffer: maxBytes,
+      killSignal: 'SIGKILL',
+    }),
+  );
+  // The program may have exited long ago, if another process kept its output open.
+  if (pid && !isThere(pid)) endGroup(pid);
+  const { code = null } = /** @type {NodeJS.ErrnoException} */ (error ?? {});
+  if (error && code !== 'ETIMEDOUT' && code !== 'ENOBUFS') throw error;
+  return {
+    code: status,
+    signal,
+    output: stdout,
+    exceeded: code === 'ETIMEDOUT' ? 'time' : code === 'ENOBUFS' ? 'bytes' : null,
+  };
+}
+
+/**
+ * For spawn(). The caller sets `stdio`, without a terminal, and `env`.
+ * @param {Owner} owner
+ */
+export function optionsAsUser({ uid, gid }) {
+  return { uid: uid ?? undefined, gid: gid ?? uid ?? undefined, cwd: '/', detached: true };
+}
+
+/** @param {number | undefined} pid  The first process of the group. */
+function endGroup(pid) {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // The group is empty, or its processes run as another user (sudo).
+    if (!['ESRCH', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
+  }
+}
+
+/** @param {number} pid */
+function isThere(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
+}
