@@ -10,15 +10,15 @@ import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 
 /** @import { Sandbox } from '../helpers/sandbox.js' */
 
-// The user of an app can replace each program that nclust runs as this user. A process can type into
-// the terminal of its session, and read its variables. So these programs get nothing of root's shell.
+// The user of an app can replace each program that nclust runs as this user. A process can type
+// into the terminal of its session. So these programs get nothing of root's shell.
 
 const canTest = isRoot && spawnSync('script', ['--version']).status === 0;
 
 /** Variables of the app, of the account "nobody", of git, and those that a shell sets. */
 const ALLOWED = /^(PATH|LANG|HOME|USER|LOGNAME|OWN|SOCK|GIT_\w+|PWD|OLDPWD|SHLVL|_)$/;
 
-/** What nclust runs as the user of the app. The name of a report is the name of its program. */
+/** Each program that nclust runs as the user of the app, by the name of its reports. */
 const PROGRAMS = ['git-log', 'git-status', 'filter', 'node-version', 'node-check', 'secret', 'mkdir'];
 
 /**
