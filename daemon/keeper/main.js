@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { findHomeFault } from '../../lib/shared/daemon/home-folders.js';
+import { closeInherited } from '../../lib/shared/daemon/inherited-descriptors.js';
 import { lowerOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { createControlLink } from './control-link.js';
 import { createControlSupervisor } from './control-supervisor.js';
@@ -27,6 +28,7 @@ const IDLE_MS = 2_000;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 async function main() {
+  closeInherited();
   // Before an update, the running manager starts the new version with --probe.
   if (process.argv[2] === '--probe')
     return void writeSync(1, `${JSON.stringify({ version: readVersion(), digest: digestCode() })}\n`);

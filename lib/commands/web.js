@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkHome } from '../client/check-home.js';
 import { toOneLine } from '../render/text.js';
+import { withoutInherited } from '../shared/daemon/inherited-descriptors.js';
 import { NclustError } from '../shared/errors.js';
 import { replaceFile } from '../shared/host/replace-file.js';
 import { homePaths } from '../shared/paths.js';
@@ -146,7 +147,8 @@ async function openBrowser(url, { opener, talk }) {
       { mode: 0o600, flag: 'wx' },
     );
     await new Promise((resolve, reject) => {
-      const child = spawn(program, [opener], { detached: true, stdio: 'ignore' });
+      const ignored = /** @type {const} */ (['ignore', 'ignore', 'ignore']);
+      const child = withoutInherited([...ignored], (stdio) => spawn(program, [opener], { detached: true, stdio }));
       child.once('error', reject).once('spawn', () => resolve(undefined));
       child.unref();
     });

@@ -65,6 +65,7 @@ const TABLE = {
   'lib/shared/daemon/accounts.js': ['readFileSync', SYSTEM],
   'lib/shared/daemon/home-folders.js': ['lstatSync readlinkSync', 'asks who can change the home'],
   'lib/shared/daemon/home-processes.js': ['readFileSync readdirSync realpathSync statSync', SYSTEM],
+  'lib/shared/daemon/inherited-descriptors.js': ['openSync readdirSync', SYSTEM],
   'lib/shared/daemon/oom-score.js': ['readFileSync writeFileSync', SYSTEM],
   'lib/shared/event-log.js': ['openSync readFileSync readdirSync', HOME],
   'lib/shared/host/as-user.js': [

@@ -3,6 +3,7 @@
 // process can type into the terminal of its session; its folder is "/", because it must not inherit
 // a folder that its user may not enter; and it has no other groups (libuv calls setgroups(2)).
 import { spawn, spawnSync } from 'node:child_process';
+import { withoutInherited } from '../daemon/inherited-descriptors.js';
 import { runWithDefaultOomScore } from '../daemon/oom-score.js';
 
 /** @typedef {{ uid: number | null, gid: number | null }} Owner  Null: as this process. */
@@ -40,13 +41,9 @@ const afterMs = (ms, onTime) => {
  */
 export function runAsUser(owner, file, args, { env, timeoutMs, maxBytes, stream = 'stdout', after = afterMs }) {
   return new Promise((resolve, reject) => {
-    const pipes = ['stdout', 'stderr'].map((one) => (one === stream ? 'pipe' : 'ignore'));
-    const child = runWithDefaultOomScore(() =>
-      spawn(file, args, {
-        ...optionsAsUser(owner),
-        env,
-        stdio: /** @type {['ignore', 'pipe', 'pipe']} */ (['ignore', ...pipes]),
-      }),
+    const ends = ['stdin', 'stdout', 'stderr'].map((one) => (one === stream ? 'pipe' : 'ignore'));
+    const child = withoutInherited(ends, (stdio) =>
+      runWithDefaultOomScore(() => spawn(file, args, { ...optionsAsUser(owner), env, stdio })),
     );
     /** @type {Buffer[]} */
     const chunks = [];
@@ -88,15 +85,9 @@ export function runAsUser(owner, file, args, { env, timeoutMs, maxBytes, stream 
  * @returns {Outcome}  Throws an error of the system if the program cannot be started.
  */
 export function runAsUserSync(owner, file, args, { env, timeoutMs, maxBytes }) {
-  const { pid, status, signal, stdout, error } = runWithDefaultOomScore(() =>
-    spawnSync(file, args, {
-      ...optionsAsUser(owner),
-      env,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: timeoutMs,
-      maxBuffer: maxBytes,
-      killSignal: 'SIGKILL',
-    }),
+  const limits = { timeout: timeoutMs, maxBuffer: maxBytes, killSignal: /** @type {const} */ ('SIGKILL') };
+  const { pid, status, signal, stdout, error } = withoutInherited(['ignore', 'pipe', 'ignore'], (stdio) =>
+    runWithDefaultOomScore(() => spawnSync(file, args, { ...optionsAsUser(owner), ...limits, env, stdio })),
   );
   // The program may have exited long ago, if another process kept its output open.
   if (pid && !isThere(pid)) endGroup(pid);
