@@ -87,7 +87,7 @@ function enter(folder, owner) {
     throw new KeeperError(
       code,
       `${who} may not enter the working directory ${folder}, because of ${findClosed(folder)}: ` +
-        'give this user access to that folder, or choose another working directory',
+        'give this user access to that folder, or choose another working directory (--cwd)',
     );
   }
 }

@@ -195,7 +195,7 @@ describe.runIf(isRoot)('the user of an app', () => {
     const { own, closed, plant, run, expectUntouched } = await openStage();
     const port = await takePort();
     const site = join(own, 'site');
-    await run('serve', site, String(port), '--ftp', '--uid', 'nobody', '--gid', 'nogroup');
+    await run('serve', site, String(port), '--ftp', '--cwd', own, '--uid', 'nobody', '--gid', 'nogroup');
     expect(await askRaw(port, '/')).toMatchObject({ status: 200, body: 'page\n' });
     for (const make of Object.values(PLANTS)) {
       replace(

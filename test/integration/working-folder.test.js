@@ -43,7 +43,7 @@ describe.runIf(isRoot).each(['exec', 'fork', 'cluster'])(
         code: 'EACCES',
         message:
           `user 65534 may not enter the working directory ${current}, because of ${closed}: ` +
-          'give this user access to that folder, or choose another working directory',
+          'give this user access to that folder, or choose another working directory (--cwd)',
       });
       expect((await keeper.call('snapshot')).children.map(({ instanceId }) => keeper.shortId(instanceId))).toEqual([
         'one',

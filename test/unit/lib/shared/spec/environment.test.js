@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { environmentFault, flatten, listLayers } from '../../../../../lib/shared/spec/environment.js';
+import {
+  environmentFault,
+  flatten,
+  listLayers,
+  readProgramVariables,
+} from '../../../../../lib/shared/spec/environment.js';
 import { checkSpec, checkSpecChange, completeSpec } from '../../../../../lib/shared/spec/spec.js';
 
 const least = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };
@@ -10,6 +15,18 @@ function given(fields, secrets) {
   const env = flatten(listLayers(checkSpec({ ...least, ...fields }), { id: 7, slot: 2 }, '/h', secrets));
   return Object.fromEntries(Object.entries(env).filter(([key, value]) => OWN[key] !== value));
 }
+
+test('a program that nclust runs for an app gets its variables, and of the command what each program needs', () => {
+  const shell = { PATH: '/bin', LANG: 'C', HOME: '/root', TOKEN: 'of root' };
+  const variables = (fields) =>
+    readProgramVariables(checkSpec({ ...least, shellEnv: shell, env: { A: 'a' }, ...fields }), shell);
+  const base = { PATH: '/bin', LANG: 'C', A: 'a' };
+  expect(variables({})).toEqual({ ...base, HOME: '/root', TOKEN: 'of root' });
+  expect(variables({ filterEnv: ['TOKEN'] })).toEqual({ ...base, HOME: '/root' });
+  expect(variables({ filterEnv: true })).toEqual({ ...base, HOME: '/root' });
+  expect(variables({ filterEnv: true, uid: 33 })).toEqual(base);
+  expect(variables({ filterEnv: true, uid: 33, ownerEnv: { HOME: '/www' } })).toEqual({ ...base, HOME: '/www' });
+});
 
 test.each([
   ['the shell', { shellEnv: { A: 's', B: 's' } }, { A: 's', B: 's' }],
