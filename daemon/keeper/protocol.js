@@ -21,6 +21,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {boolean} [hasChannel]  `exec`: process.send() works in the program.
  * @property {boolean} [hasPreload]  `exec`: Node.js processes in its tree load agent/tree.
  * @property {string} cwd
+ * @property {boolean} [isCwdTrusted]  The keeper enters `cwd` with its own rights.
  * @property {Record<string, string>} env  The whole environment.
  * @property {number} [uid]
  * @property {number} [gid]

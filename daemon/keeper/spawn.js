@@ -38,7 +38,7 @@ export function takeAgentFrom(root) {
 export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
   const ends = { ...pipes, in: inFd ?? /** @type {const} */ ('ignore') };
-  const child = callInFolder(params.cwd, readOwner(params), () =>
+  const child = callInFolder(params.cwd, params.isCwdTrusted ? null : readOwner(params), () =>
     runWithDefaultOomScore(() => starts[params.mode](params, ends, sockets)),
   );
   await new Promise((done, reject) => {
@@ -53,11 +53,11 @@ export async function spawnProcess(params, pipes, inFd, sockets) {
 }
 
 /**
- * Starts a process in a folder that its user may enter. The keeper itself enters the folder,
- * because a new process enters its `cwd` before it gives up the rights of root.
+ * The keeper itself enters the folder, because a new process enters its `cwd` before it gives up the
+ * rights of root.
  * @template T
  * @param {string} folder
- * @param {Owner | null} owner
+ * @param {Owner | null} owner  Must be able to enter the folder. Null: the keeper.
  * @param {() => T} start  Must be synchronous.
  * @returns {T}
  */

@@ -22,8 +22,8 @@ describe.runIf(isRoot).each(['exec', 'fork', 'cluster'])(
       }
       const current = folders.plant('current', (path) => symlinkSync('release', path));
       const keeper = await realKeeper({ isOpen: true });
-      const start = (id, cwd) => {
-        const params = { ...NOBODY, mode, cwd, env: { CODE } };
+      const start = (id, cwd, more = {}) => {
+        const params = { ...NOBODY, mode, cwd, env: { CODE }, ...more };
         return mode === 'exec' ? keeper.spawn(id, { ...params, ...SHELL }) : keeper.spawnNode(id, 'runs-code', params);
       };
       return { ...folders, keeper, start, current };
@@ -51,6 +51,12 @@ describe.runIf(isRoot).each(['exec', 'fork', 'cluster'])(
       lead('release');
       await start('three', current);
       await keeper.says('three', 'a note');
+    });
+
+    test('may be a folder of root, if nothing can lead it elsewhere', async () => {
+      const { keeper, start, closed } = await begin();
+      await start('one', join(closed, 'open'), { isCwdTrusted: true });
+      await keeper.says('one', `in ${join(closed, 'open')}, a note`);
     });
 
     test('has an error that names it and the code', async () => {

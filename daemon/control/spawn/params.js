@@ -1,6 +1,6 @@
 // Knows: what a new process needs: environment, secrets, files, capacity, and checks beforehand.
 // Must not: start a process, or change the desired state.
-import { readUser } from '../../../lib/shared/host/as-user.js';
+import { isWayTrusted, readUser } from '../../../lib/shared/host/as-user.js';
 import { followLinks, isOwnOutput } from '../../../lib/shared/host/follow-links.js';
 import { canUseChannel, hasChannel, mayStartNode } from '../../../lib/shared/spec/channel.js';
 import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
@@ -44,6 +44,7 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
     ...(spec.metrics ? {} : { metrics: false }),
     ...(isNode && spec.mode === 'cluster' ? { scheduling: spec.scheduling } : {}),
     cwd: spec.cwd,
+    ...(isWayTrusted(readUser(spec), spec.cwd) ? { isCwdTrusted: true } : {}),
     env: { ...instanceEnv(spec, place, home, secrets), NCLUST_INSTANCE: instanceId },
     logFiles: standInFiles(label),
     ...(spec.uid === null ? {} : { uid: spec.uid }),

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { readUser, statAsUser } from '../../../lib/shared/host/as-user.js';
+import { isWayTrusted, readUser, statAsUser } from '../../../lib/shared/host/as-user.js';
 import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
 import { readDeclaredLayers, flatten } from '../../../lib/shared/spec/environment.js';
 import { readWhole } from '../host/read-bounded.js';
@@ -50,8 +50,11 @@ async function ofFile(file, user, clock) {
   throw Object.assign(new NoSecret(message), { hint: found.hint });
 }
 
-/** The shell enters the folder as the user of the app, and then writes a line end. */
-const IN_FOLDER = 'cd -- "$1" && echo && unset OLDPWD && exec /bin/sh -c "$2"';
+/**
+ * Unless it is there already, the shell enters the folder as the user of the app. Then it writes a
+ * line end.
+ */
+const IN_FOLDER = '{ [ "$1" = . ] || cd -- "$1"; } && echo && unset OLDPWD && exec /bin/sh -c "$2"';
 const ENTERED = Buffer.from('\n');
 
 /**
@@ -62,13 +65,16 @@ const ENTERED = Buffer.from('\n');
  * @returns {Promise<Buffer>}
  */
 async function ofCommand(command, spec, clock) {
+  const isThere = isWayTrusted(readUser(spec), spec.cwd) && folderFault(spec) === null;
+  const args = ['-c', IN_FOLDER, 'sh', isThere ? '.' : spec.cwd, command];
   // stderr is ignored, because it may contain a part of the secret.
-  const { code, signal, exceeded, output } = await runAsUser(
-    spec,
-    '/bin/sh',
-    ['-c', IN_FOLDER, 'sh', spec.cwd, command],
-    { env: commandEnv(spec), timeoutMs: COMMAND_MS, maxBytes: SECRET_MAX_BYTES + ENTERED.length, after: clock.after },
-  ).catch((/** @type {NodeJS.ErrnoException} */ error) => {
+  const { code, signal, exceeded, output } = await runAsUser(spec, '/bin/sh', args, {
+    cwd: isThere ? spec.cwd : '/',
+    env: commandEnv(spec),
+    timeoutMs: COMMAND_MS,
+    maxBytes: SECRET_MAX_BYTES + ENTERED.length,
+    after: clock.after,
+  }).catch((/** @type {NodeJS.ErrnoException} */ error) => {
     throw failed(`could not be run (${error.code ?? 'unknown'})`);
   });
   if (exceeded === 'time') throw failed(`did not exit within ${COMMAND_MS / 1000}s`);
@@ -92,7 +98,7 @@ const FOLDER_FAULTS = {
 
 /** @param {AppSpec} spec */
 function notEntered(spec) {
-  const code = folderFault(spec);
+  const code = folderFault(spec) ?? 'EACCES';
   return failed(`could not be run (${code}), because the working directory "${spec.cwd}" ${FOLDER_FAULTS[code]}`);
 }
 
@@ -100,7 +106,7 @@ function notEntered(spec) {
 function folderFault(spec) {
   try {
     const stat = statAsUser(readUser(spec), spec.cwd);
-    return stat === null ? 'ENOENT' : stat.isDirectory() ? 'EACCES' : 'ENOTDIR';
+    return stat === null ? 'ENOENT' : stat.isDirectory() ? null : 'ENOTDIR';
   } catch {
     return 'EACCES';
   }

@@ -45,6 +45,19 @@ export function chooseActor(user, path, o) {
 }
 
 /**
+ * Whether the user cannot make the path lead elsewhere. True without a user.
+ * @param {User | null} user
+ * @param {string} path
+ */
+export function isWayTrusted(user, path) {
+  try {
+    return chooseActor(user, path) === null;
+  } catch {
+    return false; // For example, the user may not enter a folder on the way.
+  }
+}
+
+/**
  * A new file belongs to the user. In a folder that the user can change, this opens only regular
  * files outside of /proc and /sys. In /proc and /sys, the mode of a file
  * is not enough to decide what the user may do, because the kernel also checks which user opens it.

@@ -1,7 +1,7 @@
 // Runs a program with the rights of an app's user, who may have written or replaced the program.
 // So the program gets nothing of root: it has a session of its own without a terminal, because a
-// process can type into the terminal of its session; its folder is "/", because it must not inherit
-// a folder that its user may not enter; and it has no other groups (libuv calls setgroups(2)).
+// process can type into the terminal of its session; its folder is "/" by default, because it must
+// not inherit a folder that its user may not enter; and it has no other groups (libuv calls setgroups(2)).
 import { spawn, spawnSync } from 'node:child_process';
 import { withoutInherited } from '../daemon/inherited-descriptors.js';
 import { runWithDefaultOomScore } from '../daemon/oom-score.js';
@@ -35,15 +35,17 @@ const afterMs = (ms, onTime) => {
  * @param {Owner} owner
  * @param {string} file
  * @param {string[]} args
- * @param {Limits & { stream?: 'stdout' | 'stderr', after?: typeof afterMs }} o  `stream`: the
- *   output to return; by default stdout. The program cannot use the other one.
+ * @param {Limits & { cwd?: string, stream?: 'stdout' | 'stderr', after?: typeof afterMs }} o  `cwd`:
+ *   entered as this process. `stream`: the output to return; by default stdout. The program cannot
+ *   use the other one.
  * @returns {Promise<Outcome>}  Rejects with an error of the system if the program cannot be started.
  */
-export function runAsUser(owner, file, args, { env, timeoutMs, maxBytes, stream = 'stdout', after = afterMs }) {
+export function runAsUser(owner, file, args, o) {
+  const { cwd, env, timeoutMs, maxBytes, stream = 'stdout', after = afterMs } = o;
   return new Promise((resolve, reject) => {
     const ends = ['stdin', 'stdout', 'stderr'].map((one) => (one === stream ? 'pipe' : 'ignore'));
     const child = withoutInherited(ends, (stdio) =>
-      runWithDefaultOomScore(() => spawn(file, args, { ...optionsAsUser(owner), env, stdio })),
+      runWithDefaultOomScore(() => spawn(file, args, { ...optionsAsUser(owner, cwd), env, stdio })),
     );
     /** @type {Buffer[]} */
     const chunks = [];
@@ -104,9 +106,10 @@ export function runAsUserSync(owner, file, args, { env, timeoutMs, maxBytes }) {
 /**
  * For spawn(). The caller sets `stdio`, without a terminal, and `env`.
  * @param {Owner} owner
+ * @param {string} [cwd]
  */
-export function optionsAsUser({ uid, gid }) {
-  return { uid: uid ?? undefined, gid: gid ?? uid ?? undefined, cwd: '/', detached: true };
+export function optionsAsUser({ uid, gid }, cwd = '/') {
+  return { uid: uid ?? undefined, gid: gid ?? uid ?? undefined, cwd, detached: true };
 }
 
 /** @param {number | undefined} pid  The first process of the group. */

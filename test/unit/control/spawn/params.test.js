@@ -1,5 +1,8 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLabel, logFiles, spawnParams } from '../../../../daemon/control/spawn/params.js';
+import { isRoot, NOBODY, userFolders } from '../../../helpers/other-user.js';
 import { makeSpec } from '../make-spec.js';
 
 const place = { id: 7, slot: 2, generation: 3 };
@@ -39,6 +42,15 @@ test('the keeper gets any other program as it is executed', () => {
   expect(given).toMatchObject({ mode: 'exec', file: '/bin/sh', args: ['-c', 'date'], execArgv: [] });
   expect(given).not.toHaveProperty('script');
   expect(given).not.toHaveProperty('uid');
+});
+
+test.runIf(isRoot)('the keeper enters a folder as root only if the user cannot make its path lead elsewhere', () => {
+  const { own, closed, plant } = userFolders();
+  const link = plant('link', (path) => symlinkSync(closed, path));
+  const isTrusted = (cwd, uid = NOBODY.uid) => params(makeSpec({ cwd, uid })).isCwdTrusted ?? false;
+  expect([closed, join(closed, 'empty'), own].map((cwd) => isTrusted(cwd))).toEqual([true, true, true]);
+  expect([link, join(own, 'x'), join(link, 'empty')].map((cwd) => isTrusted(cwd))).toEqual([false, false, false]);
+  expect(isTrusted(link, null)).toBe(true);
 });
 
 test('no two apps share listening sockets, whatever their names', () => {

@@ -106,6 +106,11 @@ test.runIf(isRoot)('a command runs only in a folder that the user of the app may
   );
 });
 
+test.runIf(isRoot)('a command runs in a folder of root that its user may not enter', async () => {
+  const { closed } = userFolders();
+  expect(await read({ command: 'pwd -P' }, { ...NOBODY, cwd: closed })).toBe(closed);
+});
+
 test('a command gets the declared environment, the basics of the shell, and nothing else', async () => {
   const fields = {
     shellEnv: { PATH: process.env.PATH, LANG: 'C.UTF-8', AWS_TOKEN: 'x' },
