@@ -153,7 +153,7 @@ function snapshot(mine) {
     if (run !== mine || fd === null) return close(mine);
     try {
       // Writes a file, because on Node.js 20 and 22 a stream would hold the whole text in memory.
-      require('node:v8').writeHeapSnapshot(mine.file);
+      require('node:v8').writeHeapSnapshot(pathOf(mine.file, fd));
       conclude(mine, { bytes: fs.fstatSync(fd).size });
     } catch (error) {
       // Empties the file. If the disk is full, Node.js leaves the file open, so removing the file
@@ -164,6 +164,16 @@ function snapshot(mine) {
       close(mine);
     }
   });
+}
+
+/**
+ * Opens the same file again by its descriptor, because its name may lead elsewhere by now. The
+ * permission model of Node.js allows only the name.
+ * @param {string} file
+ * @param {number} fd
+ */
+function pathOf(file, fd) {
+  return process.platform === 'linux' && !('permission' in process) ? `/proc/self/fd/${fd}` : file;
 }
 
 /**

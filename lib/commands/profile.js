@@ -123,7 +123,7 @@ async function take(context, client, worker, what) {
   ]);
   try {
     await openInspector(context, client, worker, (inside, signal) =>
-      takeInside(inside, { kind, durationMs, file: output.writable, signal }),
+      takeInside(inside, { kind, durationMs, output, signal }),
     );
     return 'debugger';
   } catch (error) {

@@ -1,17 +1,39 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fchownSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { explainUnwritable } from '../cli/session/user-file.js';
+import { findHomeFault } from '../shared/daemon/home-folders.js';
 import { NclustError } from '../shared/errors.js';
 
+/** @import { Stats } from 'node:fs' */
+
 const CHUNK_BYTES = 1024 * 1024;
+const BLOCK_BYTES = 512;
+
+/** A file system that compresses stores a profile in at least this share of its length. */
+const STORED_SHARE_MIN = 1 / 100;
 
 /**
+ * The user of an app may exchange the names in its folder at any time. So this opens `file` once
+ * and then uses only descriptors: of the file, and of the folder that it was created in.
  * @typedef {object} Output
  * @property {string} file
  * @property {string} writable  The file that the process writes. A temporary file if the process
- *   belongs to another user.
+ *   belongs to another user, or if another user can change the folder of `file`.
+ * @property {(text: string) => void} write  Writes `file` in place of the process.
  * @property {() => number} keep  Completes `file`. Returns the size of `file` in bytes.
  * @property {() => void} discard  Removes the file unless it was kept. Idempotent.
  */
@@ -24,104 +46,172 @@ const CHUNK_BYTES = 1024 * 1024;
  * @returns {Output}
  */
 export function createOutput(file, pid) {
-  create(file);
-  const between = explainUnwritable(file, () => orRemove(file, () => betweenUsers(pid)));
+  const made = create(file);
+  /** @type {ReturnType<typeof betweenUsers>} */
+  let between = null;
+  let isWritten = false;
   let isOpen = true;
-  const end = () => {
+  const end = (isKept = false) => {
+    if (!isOpen) return;
     isOpen = false;
-    between?.close();
+    try {
+      between?.close();
+      if (!isKept) made.remove();
+    } finally {
+      made.close();
+    }
   };
+  try {
+    between = explainUnwritable(file, () => betweenUsers(file, pid));
+  } catch (error) {
+    end();
+    throw error;
+  }
   return {
     file,
     writable: between?.path ?? file,
+    write(text) {
+      explainUnwritable(file, () => writeFileSync(made.fd, text));
+      isWritten = true;
+    },
     keep() {
-      if (between) explainUnwritable(file, () => between.copyTo(file));
-      end();
-      return statSync(file).size;
+      if (between && !isWritten) copy(between.fd, made.fd, file);
+      assertInPlace(made.fd, file);
+      const { size } = fstatSync(made.fd);
+      end(true);
+      return size;
     },
-    discard() {
-      if (!isOpen) return;
-      end();
-      rmSync(file, { force: true });
-    },
+    discard: () => end(),
   };
 }
 
 /** @param {string} file */
 function create(file) {
+  /** @type {number | null} */
+  let folder = null;
   try {
-    closeSync(openSync(file, 'wx', 0o600));
+    folder = process.platform === 'linux' ? openSync(dirname(file), FOLDER) : null;
+    const path = folder === null ? file : `/proc/self/fd/${folder}/${basename(file)}`;
+    const fd = openSync(path, 'wx', 0o600);
+    return {
+      fd,
+      remove: () => removeIfSame(path, fd),
+      close() {
+        closeSync(fd);
+        if (folder !== null) closeSync(folder);
+      },
+    };
   } catch (cause) {
-    const { code } = /** @type {NodeJS.ErrnoException} */ (cause);
-    if (code === 'ENOENT')
-      throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `The folder "${dirname(file)}" does not exist.`, {
-        hint: 'Create it, or give another file with --output.',
-        data: { file },
-      });
-    if (code === 'EEXIST')
-      throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" already exists, and is not overwritten.`, {
-        hint: 'Move it away, or give another name with --output.',
-        data: { file },
-      });
-    explainUnwritable(file, () => {
-      throw cause;
-    });
+    if (folder !== null) closeSync(folder);
+    throw explainNoFile(file, cause);
   }
 }
 
+/** O_PATH needs no permission to read the folder. */
+const FOLDER = 0o10000000 | constants.O_DIRECTORY;
+
 /**
- * On Linux, if the process belongs to another user, creates a temporary file, because that user may
- * not be able to write to the folder. Otherwise returns null. nclust keeps the temporary file
- * open. If that user replaces the file, nclust still reads the original.
+ * @param {string} file
+ * @param {unknown} cause
+ */
+function explainNoFile(file, cause) {
+  const { code } = /** @type {NodeJS.ErrnoException} */ (cause);
+  if (code === 'ENOENT')
+    return new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `The folder "${dirname(file)}" does not exist.`, {
+      hint: 'Create it, or give another file with --output.',
+      data: { file },
+    });
+  if (code === 'EEXIST')
+    return new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" already exists, and is not overwritten.`, {
+      hint: 'Move it away, or give another name with --output.',
+      data: { file },
+    });
+  return explainUnwritable(file, () => {
+    throw cause;
+  });
+}
+
+/**
+ * Creates a temporary file if the process of another user may not be able to write to the folder,
+ * or if another user can exchange `file` before the process opens it. Otherwise returns null.
+ * @param {string} file
  * @param {number} pid
  */
-function betweenUsers(pid) {
-  if (process.platform !== 'linux') return null;
-  const { uid, gid } = statSync(`/proc/${pid}`);
-  if (uid === process.getuid?.()) return null;
+function betweenUsers(file, pid) {
+  const own = process.geteuid?.() ?? 0;
+  // Other systems do not show the user of a process in this way.
+  const { uid, gid } = process.platform === 'linux' ? statSync(`/proc/${pid}`) : { uid: own, gid: 0 };
+  if (uid === own && findHomeFault(dirname(file)) === null) return null;
   const path = join(tmpdir(), `nclust-${randomUUID()}`);
   const fd = openSync(path, 'wx+', 0o600);
   const close = () => {
-    closeSync(fd);
-    rmSync(path, { force: true });
+    try {
+      removeIfSame(path, fd);
+    } finally {
+      closeSync(fd);
+    }
   };
   try {
-    fchownSync(fd, uid, gid);
+    if (uid !== own) fchownSync(fd, uid, gid);
   } catch (error) {
     close();
     throw error;
   }
-  return { path, close, copyTo: (/** @type {string} */ file) => copy(fd, file) };
+  return { path, fd, close };
+}
+
+/**
+ * Removes nothing if the user of the app has put another file in place.
+ * @param {string} path
+ * @param {number} fd
+ */
+function removeIfSame(path, fd) {
+  if (isSame(lstatSync(path, { throwIfNoEntry: false }), fd)) unlinkSync(path);
+}
+
+/**
+ * @param {Stats | undefined} found
+ * @param {number} fd
+ */
+function isSame(found, fd) {
+  const { dev, ino } = fstatSync(fd);
+  return found?.dev === dev && found.ino === ino;
+}
+
+/**
+ * @param {number} fd
+ * @param {string} file
+ */
+function assertInPlace(fd, file) {
+  if (isSame(lstatSync(file, { throwIfNoEntry: false }), fd)) return;
+  throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `Another program has removed or replaced "${file}".`, {
+    hint: 'Use --output, with a folder that only you can change.',
+    data: { file },
+  });
 }
 
 /**
  * @param {number} from
- * @param {string} file
+ * @param {number} to
+ * @param {string} file  For messages.
  */
-function copy(from, file) {
-  const to = openSync(file, 'r+');
-  try {
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    for (let at = 0, read = 0; (read = readSync(from, chunk, 0, chunk.length, at)) > 0; at += read) {
+function copy(from, to, file) {
+  // The process may still write. So this copies only what the file has now.
+  const { size, blocks } = fstatSync(from);
+  if (blocks * BLOCK_BYTES < size * STORED_SHARE_MIN)
+    throw new NclustError(
+      'ERR_NCLUST_FILE_UNWRITABLE',
+      `"${file}" was not written, because the file of the process is almost empty, but claims ${size} bytes.`,
+      { hint: 'nclust list', data: { file } },
+    );
+  explainUnwritable(file, () => {
+    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size));
+    for (let at = 0, read = 0; at < size; at += read) {
+      read = readSync(from, chunk, 0, Math.min(chunk.length, size - at), at);
+      if (read === 0) return;
       for (let written = 0; written < read;) written += writeSync(to, chunk, written, read - written);
     }
-  } finally {
-    closeSync(to);
-  }
-}
-
-/**
- * @template T
- * @param {string} file
- * @param {() => T} make
- */
-function orRemove(file, make) {
-  try {
-    return make();
-  } catch (error) {
-    rmSync(file, { force: true });
-    throw error;
-  }
+  });
 }
 
 /**

@@ -1,11 +1,10 @@
-import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { explainUnwritable } from '../cli/session/user-file.js';
 import { builtin, withTimeout } from './debugger.js';
 
 /** @import { Debugger } from './debugger.js' */
-/** @import { Kind } from './output-file.js' */
+/** @import { Kind, Output } from './output-file.js' */
 
 /**
  * @typedef {{ name: string, file: string, line: number, column: number | null }} Frame  `line` and
@@ -84,17 +83,17 @@ const SNAPSHOT_MS = 1_800_000;
  * @param {object} o
  * @param {Kind} o.kind
  * @param {number} o.durationMs
- * @param {string} o.file  Already exists.
+ * @param {Output} o.output
  * @param {AbortSignal} o.signal
  * @returns {Promise<void>}
  */
-export async function takeInside(inside, { kind, durationMs, file, signal }) {
-  if (kind.word === 'heap') return snapshot(inside, file);
+export async function takeInside(inside, { kind, durationMs, output, signal }) {
+  if (kind.word === 'heap') return snapshot(inside, output.writable);
   await inside.ask(`${kind.domain}.enable`, {}, BEGIN_MS);
   await inside.ask(`${kind.domain}.${kind.start}`, {}, BEGIN_MS);
   await pause(durationMs, undefined, { signal });
   const { profile } = await inside.ask(`${kind.domain}.${kind.stop}`, {}, END_MS);
-  explainUnwritable(file, () => writeFileSync(file, JSON.stringify(profile), { flag: 'r+' }));
+  output.write(JSON.stringify(profile));
 }
 
 /**

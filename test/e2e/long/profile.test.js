@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
+import { isRoot, NOBODY, SECRET, userFolders } from '../../helpers/other-user.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
 const profilesIn = ({ work }) => readdirSync(work).filter((name) => /profile$|heapsnapshot$/.test(name));
@@ -225,3 +226,36 @@ test('a killed profile command leaves no file, and a program other than Node.js 
     });
   expect(profilesIn(home)).toEqual([]);
 });
+
+/** Puts a link in place of the file of a profile as soon as the folder shows its name. */
+const EXCHANGES = `
+  const { renameSync, symlinkSync, watch } = require('node:fs');
+  const watcher = watch('.', (_event, name) => {
+    if (!/profile$|heapsnapshot$/.test(name)) return;
+    watcher.close();
+    renameSync(name, 'exchanged');
+    symlinkSync(process.env.TARGET, name);
+  });
+  setInterval(() => {}, 1e6);
+  console.log('watching');`;
+
+test.skipIf(!isRoot).each([['--cpu', '100ms'], ['--heap-sampling', '100ms'], ['--heap']])(
+  'root writes no file to which the user of the app makes a link (%s)',
+  async (...kind) => {
+    const home = await sandbox();
+    const { own, closed, plant } = userFolders();
+    const script = plant('app.js', (path) => writeFileSync(path, EXCHANGES));
+    const env = { TARGET: join(closed, 'secret') };
+    const o = { env, cwd: own };
+    const started = await home.nclust('start', script, '--name', 'api', '--uid', `${NOBODY.uid}`, o);
+    expect(started, started.stderr).toMatchObject({ exitStatus: 0 });
+    await home.waitFor('the app to watch', async () =>
+      (await home.nclust('logs', 'api', '--nostream')).stdout.includes('watching'),
+    );
+    expect(await home.nclust('profile', 'api', ...kind, o)).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringMatching(/Another program has removed or replaced/),
+    });
+    expect(readFileSync(env.TARGET, 'utf8').trim()).toBe(SECRET);
+  },
+);
