@@ -15,6 +15,7 @@ import { linkSync, mkdirSync, readdirSync, statSync, unlinkSync, writeFileSync }
 import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { wakeKeeper } from '../../lib/shared/daemon/keeper-process.js';
+import { listenPrivately } from '../../lib/shared/daemon/listen-privately.js';
 import { readStat, signalProcess } from './host/processes.js';
 
 /** @import { Server, Socket } from 'node:net' */
@@ -127,22 +128,6 @@ function locksAmong(names) {
     .map((name) => ({ name, match: NAME.exec(name) }))
     .flatMap(({ name, match }) => (match ? [{ name, number: Number(match[1]), isSocket: match[2] === 'sock' }] : []))
     .sort((a, b) => a.number - b.number || Number(b.isSocket) - Number(a.isSocket));
-}
-
-/**
- * @param {Server} server
- * @param {string} path
- */
-function listenPrivately(server, path) {
-  return /** @type {Promise<void>} */ (
-    new Promise((resolve, reject) => {
-      server.once('error', reject);
-      // listen() binds before it returns. A process that starts later must not get this mask.
-      const mask = process.umask(0o177);
-      server.listen(path, () => resolve());
-      process.umask(mask);
-    })
-  );
 }
 
 /**

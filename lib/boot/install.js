@@ -3,10 +3,10 @@ import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } fro
 import { dirname } from 'node:path';
 import { NclustError } from '../shared/errors.js';
 import { assertPlain, explainCode, removeAsUser } from '../shared/host/as-user.js';
+import { runAsOwner } from '../shared/host/run-as-owner.js';
 
+/** @import { Owner } from '../shared/host/run-as-owner.js' */
 /** @import { PlannedFile } from './service-plan.js' */
-
-/** @typedef {{ uid: number, gid: number }} Owner */
 
 /** Time limit for a command, in ms. With systemd, the start of a service waits for all apps. */
 const COMMAND_MS = 15 * 60_000;
@@ -104,28 +104,4 @@ function write({ path, text, mode, isOwners }) {
  */
 function failed(what, cause, hint = null) {
   return new NclustError('ERR_NCLUST_STARTUP', `${what}.`, { hint, cause });
-}
-
-/**
- * Works with the rights of the service's user, because root could follow a link in a folder of
- * another user.
- * @template T
- * @param {{ uid: number, gid: number }} owner
- * @param {() => T} work  Synchronous.
- */
-export function runAsOwner({ uid, gid }, work) {
-  const { geteuid, getegid, seteuid, setegid, setgroups, getgroups } = process;
-  const [before, groupBefore] = [geteuid?.() ?? uid, getegid?.() ?? gid];
-  if (before === uid || before !== 0) return work();
-  const groups = getgroups?.() ?? [];
-  setgroups?.([gid]);
-  setegid?.(gid);
-  seteuid?.(uid);
-  try {
-    return work();
-  } finally {
-    seteuid?.(before);
-    setegid?.(groupBefore);
-    setgroups?.(groups);
-  }
 }

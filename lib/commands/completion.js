@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { OPTIONS_OF } from '../config/options/options.js';
 import { candidates, SCRIPTS, SHELLS } from '../completion/scripts.js';
-import { install, findPlace, uninstall } from '../completion/install.js';
+import { asOwnerOf, install, findPlace, uninstall } from '../completion/install.js';
 import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { SETTINGS } from '../shared/settings/settings.js';
@@ -25,9 +25,14 @@ export async function completion(context, [what, shell], args, commands) {
   const chosen = shell ?? basename(context.env.SHELL ?? '');
   if (!isShell(chosen)) throw usage(chosen);
   const file = findPlace(chosen, context.env);
+  const home = context.env.HOME ?? '';
   if (what === 'uninstall')
-    return { text: uninstall(chosen, file) ? `Removed from ${file}\n` : `${file} contained nothing of nclust\n` };
-  install(chosen, file);
+    return {
+      text: asOwnerOf(home, () => uninstall(chosen, file))
+        ? `Removed from ${file}\n`
+        : `${file} contained nothing of nclust\n`,
+    };
+  asOwnerOf(home, () => install(chosen, file));
   return { text: `Written to ${file}; completion works in every new ${chosen}.\n` };
 }
 

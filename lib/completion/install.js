@@ -1,9 +1,21 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fchownSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { explainUnwritable } from '../cli/session/user-file.js';
 import { NclustError } from '../shared/errors.js';
 import { removeAsUser } from '../shared/host/as-user.js';
 import { findReplaceable } from '../shared/host/replace-file.js';
+import { runAsOwner } from '../shared/host/run-as-owner.js';
 import { SCRIPTS } from './scripts.js';
 
 /** @import { Shell } from './scripts.js' */
@@ -26,6 +38,17 @@ export function findPlace(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
     );
   if (shell === 'fish') return join(XDG_CONFIG_HOME || join(HOME, '.config'), 'fish/completions/nclust.fish');
   return shell === 'zsh' ? join(ZDOTDIR || HOME, '.zshrc') : join(HOME, '.bashrc');
+}
+
+/**
+ * Root may have the HOME of another user (sudo -E), who can put links there.
+ * @template T
+ * @param {string} home
+ * @param {() => T} work
+ */
+export function asOwnerOf(home, work) {
+  const owner = statSync(home, { throwIfNoEntry: false });
+  return owner ? runAsOwner(owner, work) : work();
 }
 
 /**
@@ -76,11 +99,14 @@ function replace(file, text) {
   const real = findReplaceable(file);
   const before = statSync(real, { throwIfNoEntry: false });
   const temp = `${real}.nclust-new`;
+  rmSync(temp, { force: true });
+  const fd = openSync(temp, 'wx', before ? before.mode & 0o777 : 0o644);
   try {
-    writeFileSync(temp, text, { mode: before ? before.mode & 0o777 : 0o644 });
-    if (before && before.uid !== process.geteuid?.()) chownSync(temp, before.uid, before.gid);
+    writeFileSync(fd, text);
+    if (before && before.uid !== process.geteuid?.()) fchownSync(fd, before.uid, before.gid);
     renameSync(temp, real);
   } finally {
+    closeSync(fd);
     rmSync(temp, { force: true });
   }
 }

@@ -15,7 +15,7 @@ const GUARD = 'is what goes along a path with the rights of a user';
 
 const TABLE = {
   'daemon/control/api/saved-list.js': ['renameSync', HOME],
-  'daemon/control/api/server.js': ['chmodSync mkdirSync renameSync rmSync statSync', HOME],
+  'daemon/control/api/server.js': ['mkdirSync renameSync rmSync statSync', HOME],
   'daemon/control/api/update.js': ['existsSync', INSTALLED],
   'daemon/control/events/log-file.js': ['lstatSync openSync renameSync rmSync statSync', HOME],
   'daemon/control/host/oom-kills.js': ['readFileSync', SYSTEM],
@@ -31,7 +31,7 @@ const TABLE = {
   'daemon/control/logs/times/times.js': ['mkdirSync openSync renameSync statSync', HOME],
   'daemon/control/main.js': ['mkdirSync', HOME],
   'daemon/control/metrics/host.js': ['readFileSync statfsSync', 'of the kernel, and the home'],
-  'daemon/control/metrics/prometheus.js': ['chmodSync lstatSync renameSync rmSync', OPERATOR],
+  'daemon/control/metrics/prometheus.js': ['lstatSync renameSync rmSync', OPERATOR],
   'daemon/control/profiling/profile.js': ['readFileSync', SYSTEM],
   'daemon/control/recovery/find-orphans.js': [
     'lstatSync readFileSync readlinkSync statSync',

@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { listenPrivately } from '../../../lib/shared/daemon/listen-privately.js';
 import { serveConnection } from './connection.js';
 
 /** @import { Server, Socket } from 'node:net' */
@@ -48,18 +49,7 @@ export class ApiServer {
     const server = createServer(this.#onClient);
     server.maxConnections = CLIENTS_MAX;
     server.on('error', (error) => this.#managerLog('socket-error', { message: error.message }));
-    const mask = process.umask(0o177);
-    const listening = new Promise((resolve, reject) => {
-      server.once('listening', () => resolve(undefined)).once('error', reject);
-    });
-    try {
-      // The umask can be restored after this call, because listen() binds before it returns.
-      server.listen(own);
-    } finally {
-      process.umask(mask);
-    }
-    await listening;
-    chmodSync(own, 0o600);
+    await listenPrivately(server, own);
     this.#bound = { sock, inode: statSync(own).ino };
     renameSync(own, sock);
     this.#server?.close(); // Its clients stay.

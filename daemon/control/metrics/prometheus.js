@@ -1,7 +1,8 @@
-import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { lstatSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect, isIP } from 'node:net';
 import { answerInTurn } from '../../../lib/shared/answer-in-turn.js';
+import { listenPrivately } from '../../../lib/shared/daemon/listen-privately.js';
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
@@ -110,12 +111,12 @@ export async function serveMetrics(target, collect, onFault, { stalledMs = STALL
   server.timeout = stalledMs;
   server.maxConnections = CONNECTIONS_MAX;
   const bound = target.kind === 'unix' ? await checkPath(target.path) : null;
-  await new Promise((resolve, reject) => {
-    server.once('error', reject);
-    if (target.kind === 'tcp')
+  if (bound !== null) await listenPrivately(server, bound);
+  if (target.kind === 'tcp')
+    await new Promise((resolve, reject) => {
+      server.once('error', reject);
       server.listen({ host: target.host, port: target.port, exclusive: true }, () => resolve(undefined));
-    else server.listen(bound, () => resolve(undefined));
-  });
+    });
   // Ignores later errors, because such an error affects only one new connection.
   server.on('error', () => {});
   const inode = target.kind === 'unix' && bound ? putInPlace(bound, target.path) : 0;
@@ -213,7 +214,6 @@ function isServed(path) {
  * @returns {number}  Its inode.
  */
 function putInPlace(bound, path) {
-  chmodSync(bound, 0o600);
   renameSync(bound, path);
   return lstatSync(path).ino;
 }

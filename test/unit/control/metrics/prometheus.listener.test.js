@@ -1,4 +1,7 @@
+import { chmodSync, existsSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveMetrics } from '../../../../daemon/control/metrics/prometheus.js';
 import { nextAccepted } from '../../../helpers/accepted-socket.js';
@@ -75,4 +78,26 @@ test('a client that asks and does not read the answer loses its connection', asy
 test('a client that never finishes its request loses its connection as soon as its time is over', async () => {
   const { port } = await serve(async () => [FAMILY], { requestMs: 50 });
   expect(await exchangeRaw(port, GET)).toMatch(/^HTTP\/1.1 408 /);
+});
+
+test('a link in place of the new Unix socket does not change the mode of another file', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-metrics-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [path, other] = [join(folder, 'metrics.sock'), join(folder, 'other')];
+  writeFileSync(other, '');
+  chmodSync(other, 0o644);
+  const bound = `${path}.${process.pid}`;
+  const serving = serveMetrics(
+    { kind: 'unix', path },
+    async () => [FAMILY],
+    () => {},
+  );
+  for (let turns = 0; !existsSync(bound) && turns < 100; turns += 1) await null;
+  expect(statSync(bound).mode & 0o777).toBe(0o600);
+  renameSync(bound, `${bound}.before`);
+  symlinkSync(other, bound);
+  await (
+    await serving
+  )();
+  expect(statSync(other).mode & 0o777).toBe(0o644);
 });

@@ -13,8 +13,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { install, findPlace, uninstall } from '../../../../lib/completion/install.js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { asOwnerOf, install, findPlace, uninstall } from '../../../../lib/completion/install.js';
+import { isRoot, SECRET, userFolders } from '../../../helpers/other-user.js';
 
 let folder;
 beforeEach(() => {
@@ -91,4 +92,23 @@ test.each(['bash', 'fish'])('a link to a device stays: the %s completion is refu
   for (const act of [install, uninstall])
     expect(() => act(shell, file)).toThrow(`"${file}" cannot be written (it is not a regular file)`);
   expect([lstatSync(device).isFIFO(), lstatSync(file).isSymbolicLink()]).toEqual([true, true]);
+});
+
+describe.skipIf(!isRoot)('for root with the HOME of another user', () => {
+  test.each(['.bashrc', '.bashrc.nclust-new'])('a link at %s leads to no file of root', (name) => {
+    const { own, closed, plant } = userFolders();
+    const secret = join(closed, 'secret');
+    plant(name, (path) => symlinkSync(secret, path));
+    const file = findPlace('bash', { HOME: own });
+    if (name === '.bashrc') expect(() => asOwnerOf(own, () => install('bash', file))).toThrow(/cannot be written/);
+    else asOwnerOf(own, () => install('bash', file));
+    expect([readFileSync(secret, 'utf8').trim(), lstatSync(secret).uid]).toEqual([SECRET, 0]);
+  });
+
+  test('install alone follows no link at the name of its new file', () => {
+    const { own, closed, plant } = userFolders();
+    plant('.bashrc.nclust-new', (path) => symlinkSync(join(closed, 'secret'), path));
+    install('bash', join(own, '.bashrc'));
+    expect(readFileSync(join(closed, 'secret'), 'utf8').trim()).toBe(SECRET);
+  });
 });
