@@ -43,7 +43,7 @@ function start() {
     isAppBehind = travel(`${__dirname}/tree/preload.cjs`);
   }
 
-  const channel = createChannel(settings.logFiles);
+  const channel = createChannel(settings);
   keepLastWords();
   anyPort();
   const sockets = patchListen(channel, settings);

@@ -2,6 +2,7 @@
 // that keeper, it is a socket of a later keeper.
 'use strict';
 
+const net = require('node:net');
 const { tryTo } = require('./isolation.cjs');
 const { refCounter, whenDisconnected } = require('./tree/disconnect.cjs');
 const { requireOnDemand } = require('./loader.cjs');
@@ -27,8 +28,14 @@ const CMD = 'NODE_NCLUST';
  * @property {() => boolean} isOpen  Whether handles can be sent. Only IPC carries handles.
  */
 
-/** @param {LogFiles} [logFiles] */
-function createChannel(logFiles) {
+/**
+ * @param {object} o
+ * @param {LogFiles} [o.logFiles]
+ * @param {number} [o.lane]
+ * @param {boolean} [o.isCluster]
+ */
+function createChannel({ logFiles, lane, isCluster = false }) {
+  if (lane !== undefined) useLane(lane, isCluster);
   /** @type {Map<string, (message: Message, handle?: any) => void>} */
   const listeners = new Map();
   /** @type {{ say: (message: Message) => boolean } | null} */
@@ -90,6 +97,43 @@ function createChannel(logFiles) {
 
 const send = process.send?.bind(process);
 
+/**
+ * The keeper of another user reads nothing from the IPC channel, because a process could send
+ * descriptors over it, and this process cannot write to it (daemon/keeper/channel-ends.js). So
+ * process.send() and node:cluster write to a pipe, the lane. It carries no handles. Node.js works
+ * unchanged, because the state of the last write that it looks at belongs to no handle.
+ * @param {number} fd
+ * @param {boolean} isCluster
+ */
+function useLane(fd, isCluster) {
+  const symbol = Object.getOwnPropertySymbols(process).find(({ description }) => description === 'kChannelHandle');
+  const ipc = /** @type {any} */ (process)[/** @type {any} */ (symbol)];
+  const options = { fd, readable: false, manualStart: true };
+  const { _handle: lane } = /** @type {any} */ (new net.Socket(options));
+  lane.unref();
+  const close = ipc.close.bind(ipc);
+  Object.defineProperty(ipc, 'writeQueueSize', { get: () => lane.writeQueueSize });
+  ipc.writeUtf8String = (/** @type {object} */ request, /** @type {string} */ text) =>
+    lane.writeUtf8String(request, text);
+  ipc.close = (/** @type {() => void} */ onClosed) => {
+    lane.close();
+    close(onClosed);
+  };
+  ignoreEarlyErrors(isCluster);
+}
+
+/**
+ * Before the agent, node:cluster and other preloads may have sent a message to the IPC channel.
+ * Node.js emits the error in a tick that already waits.
+ * @param {boolean} isCluster
+ */
+function ignoreEarlyErrors(isCluster) {
+  const emitter = isCluster ? clusterWorker() : process;
+  const ignore = () => {};
+  emitter?.on('error', ignore);
+  process.nextTick(() => emitter?.removeListener('error', ignore));
+}
+
 const LOOK_EVERY_MS = 100;
 /** @type {NodeJS.Timeout | null} */
 let watch = null;
@@ -113,8 +157,12 @@ function watchChannel(lose) {
 
 /** Otherwise Node.js would end a cluster worker (lib/internal/cluster/child.js). */
 function stayAlive() {
-  const cluster = /** @type {Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
-  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
+  const worker = clusterWorker();
+  if (worker) worker.exitedAfterDisconnect = true;
+}
+
+function clusterWorker() {
+  return /** @type {Cluster} */ (/** @type {unknown} */ (require('node:cluster'))).worker;
 }
 
 module.exports = { createChannel };

@@ -34,9 +34,9 @@ const { SocketClaims } = require('./socket-claims.cjs');
 function patchListen(channel, settings) {
   const servers = new Servers();
   const original = net.Server.prototype.listen;
-  const replaceStandIn = (/** @type {any} */ server, /** @type {() => void} */ then) =>
-    claims.replaceStandIn(server, then);
-  const node = createNodeListen(original, createAnnouncer(channel, servers, replaceStandIn));
+  const replaceHandle = (/** @type {any} */ server, /** @type {() => void} */ then) =>
+    claims.replaceHandle(server, then);
+  const node = createNodeListen(original, createAnnouncer(channel, servers, replaceHandle));
   const claims = new SocketClaims(channel, servers, node, settings);
   /**
    * @this {net.Server}
@@ -156,10 +156,10 @@ function openToAll(server, address, { readableAll, writableAll }) {
 /**
  * @param {Channel} channel
  * @param {Servers} servers
- * @param {SocketClaims['replaceStandIn']} replaceStandIn
+ * @param {SocketClaims['replaceHandle']} replaceHandle
  * @returns {(server: any) => void}  Reports the server once, even after several attempts to listen.
  */
-function createAnnouncer(channel, servers, replaceStandIn) {
+function createAnnouncer(channel, servers, replaceHandle) {
   /** @type {WeakMap<any, () => void>} */
   const announcers = new WeakMap();
   const endRefusing = refuseOwnPort(channel);
@@ -176,7 +176,7 @@ function createAnnouncer(channel, servers, replaceStandIn) {
     // Reports in the next turn, because a program that only checks a port closes its server at
     // once.
     setImmediate(() => {
-      if (!isClosed(handle) && !replaceStandIn(server, say)) say();
+      if (!isClosed(handle) && !replaceHandle(server, say)) say();
     });
   };
   return (server) => {

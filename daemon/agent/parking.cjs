@@ -98,10 +98,29 @@ function rebind({ claim, call }, port, onHandle, onRefused) {
  * @param {any} handle
  */
 function moveTo(use, handle) {
-  const lost = use.server._handle;
-  replaceHandle(use, handle);
+  const lost = use.server._handle ?? use.handle;
+  const close = lost.close.bind(lost);
+  if (use.server._handle) replaceHandle(use, handle);
+  else replaceTaken(use, handle);
   // Waits, because the server still has to answer the clients in the old queue.
-  callWhenQuiet(() => lost.close());
+  callWhenQuiet(close);
+}
+
+/**
+ * Ends the own socket of a server, so that the keeper can bind its address.
+ * @param {Use} use
+ * @param {(boundPort: number) => void} then  Not called if the app closes the server first.
+ */
+function handOver({ handle, claim }, then) {
+  // The keeper takes over a path while this process still accepts.
+  if (claim.family === 0) return then(0);
+  // Accepts the clients in the queue first.
+  callWhenQuiet(() => {
+    const name = { port: 0 };
+    if (!(handle.fd >= 0) || handle.getsockname(name) !== 0) return;
+    closeWithName(handle);
+    then(name.port);
+  });
 }
 
 /** The backlog of lib/net.js. */
@@ -120,6 +139,22 @@ function replaceHandle({ server, call }, handle) {
   server._handle = handle;
   if (server._unref) handle.unref();
   handle.listen(call.backlog ?? DEFAULT_BACKLOG);
+}
+
+/**
+ * The app uses node:cluster, which has taken the handle from the server. So the old handle stays,
+ * and stands for the new one.
+ * @param {Use} use
+ * @param {any} handle
+ */
+function replaceTaken({ handle: old, call }, handle) {
+  handle.onconnection = old.onconnection;
+  handle.listen(call.backlog ?? DEFAULT_BACKLOG);
+  const close = old.close.bind(old);
+  old.close = () => {
+    handle.close();
+    close();
+  };
 }
 
 /**
@@ -160,4 +195,4 @@ function createGate() {
   };
 }
 
-module.exports = { createGate, closeHandles, callWhenQuiet, listenAgain, moveTo };
+module.exports = { createGate, closeHandles, callWhenQuiet, handOver, listenAgain, moveTo };

@@ -14,14 +14,23 @@ const { SocketSource } = require('./socket-source.cjs');
 /** @import { Gate } from './parking.cjs' */
 /** @import { ListenCall, NodeListen } from './listen-patch.cjs' */
 /** @import { Servers } from './servers.cjs' */
-/** @import { Inherited, Refusal } from './socket-source.cjs' */
+/** @import { Inherited, Kind, Refusal } from './socket-source.cjs' */
 
 /**
- * @typedef {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: Inherited[] }}
- *   Settings
- * @typedef {{ server: any, claim: Claim, call: ListenCall, handle?: any, ownPort?: number, isStandIn?: boolean }}
- *   Use  One server on one claim. handle: the first handle of the server. ownPort: the port of a
- *   socket that the keeper does not hold.
+ * @typedef {object} Settings
+ * @property {number} [lane]  The descriptor of the lane (lane.cjs).
+ * @property {boolean} [isCluster]
+ * @property {boolean} [isGated]
+ * @property {string} [scheduling]
+ * @property {Inherited[]} [sockets]
+ *
+ * @typedef {object} Use  One server on one claim.
+ * @property {any} server
+ * @property {Claim} claim
+ * @property {ListenCall} call
+ * @property {any} [handle]  The first handle of the server.
+ * @property {number} [ownPort]  The port of a socket that the keeper never holds.
+ * @property {Kind} [kind]  Of `handle`.
  */
 
 class SocketClaims {
@@ -42,11 +51,11 @@ class SocketClaims {
    * @param {NodeListen} node
    * @param {Settings} settings
    */
-  constructor(channel, servers, node, { isCluster = false, isGated = false, scheduling = 'os', sockets = [] }) {
+  constructor(channel, servers, node, { lane, isCluster = false, isGated = false, scheduling = 'os', sockets = [] }) {
     this.servers = servers;
     this.#channel = channel;
     this.#node = node;
-    this.#source = new SocketSource(channel, { isCluster, inherited: sockets });
+    this.#source = new SocketSource(channel, { isCluster, inherited: sockets, sendsHandles: lane === undefined });
     this.#gate = isGated ? requireOnDemand('./parking.cjs').createGate() : null;
     channel.on('conflict', (refusal) => this.#withdraw(refusal));
     channel.on('rebound', ({ claim }, handle) => this.#moveTo(claim, handle));
@@ -74,7 +83,7 @@ class SocketClaims {
     if (isAlone(options)) return this.#listenAlone(use);
     this.#source.obtain(
       use,
-      (handle, isStandIn) => this.#listenOn(use, handle, isStandIn),
+      (handle, kind) => this.#listenOn(use, handle, kind),
       (refusal) => this.#refuse(use, refusal),
     );
   }
@@ -154,43 +163,45 @@ class SocketClaims {
   }
 
   /**
-   * Replaces the stand-in of a server that continues to listen, because the server needs a real
-   * socket.
+   * Gives a socket of the keeper to a server that continues to listen.
    * @param {any} server
    * @param {() => void} then
-   * @returns {boolean}  false: the server has no stand-in.
+   * @returns {boolean}  false: the server has such a socket.
    */
-  replaceStandIn(server, then) {
-    const use = [...this.#uses.values()].find((one) => one.server === server && one.isStandIn);
+  replaceHandle(server, then) {
+    const use = [...this.#uses.values()].find((one) => one.server === server && (one.kind === 'stand-in' || one.kind === 'own'));
     if (!use) return false;
     const { claim } = use;
     const move = (/** @type {any} */ handle) => {
-      use.isStandIn = false;
       this.#moveTo(claim, handle);
+      use.kind = 'held';
       this.balance?.wrap(server._handle, claim);
       then();
     };
-    this.#source.askKeeper(use, move, (refusal) => this.#withdraw({ ...refusal, claim }), true);
+    const ask = (/** @type {number | undefined} */ boundPort = undefined) =>
+      this.#source.askKeeper(use, move, (refusal) => this.#withdraw({ ...refusal, claim }), { boundPort });
+    if (use.kind === 'own') requireOnDemand('./parking.cjs').handOver(use, ask);
+    else ask();
     return true;
   }
 
   /**
    * @param {Use} use
    * @param {any} handle
-   * @param {boolean} [isStandIn]
+   * @param {Kind} [kind]
    */
-  #listenOn(use, handle, isStandIn = false) {
+  #listenOn(use, handle, kind = 'held') {
     const { server, claim, call } = use;
-    Object.assign(use, { handle, isStandIn });
+    Object.assign(use, { handle, kind });
     server.once('close', () => this.#release(use));
     // While the agent closes the sockets, the app sees the server as listening, but the server
     // accepts no connections.
     if (this.#isClosing) handle.listen = () => 0;
     // The gate does not shut an exclusive socket, because no other process could take its
     // connections.
-    else if (!call.options.exclusive && !isStandIn) this.#gate?.shut(handle);
+    else if (!call.options.exclusive && kind !== 'stand-in') this.#gate?.shut(handle);
     this.#node.listenOn(server, handle, claim, call);
-    if (use.ownPort === undefined && !isStandIn) this.balance?.wrap(handle, claim);
+    if (use.ownPort === undefined && kind === 'held') this.balance?.wrap(handle, claim);
   }
 
   /**
@@ -238,7 +249,8 @@ class SocketClaims {
    */
   #moveTo(claim, handle) {
     const use = this.#uses.get(claimKey(claim));
-    if (!use?.server._handle || this.#isClosing) return handle?.close();
+    const isOpen = use?.server._handle || use?.kind === 'own';
+    if (!use || !isOpen || this.#isClosing) return handle?.close();
     this.#gate?.shut(handle);
     requireOnDemand('./parking.cjs').moveTo(use, handle);
   }

@@ -11,7 +11,9 @@ const { requireOnDemand } = require('./loader.cjs');
 /**
  * @typedef {Claim & { fd: number }} Inherited
  * @typedef {{ code: string, message: string }} Refusal
- * @typedef {(handle: any, isStandIn?: boolean) => void} OnHandle
+ * @typedef {'held' | 'own' | 'stand-in'} Kind  own: this process has bound the socket, and cannot
+ *   give the keeper a copy. stand-in: accepts nothing.
+ * @typedef {(handle: any, kind?: Kind) => void} OnHandle  Default: held by the keeper.
  * @typedef {(refusal: Refusal) => void} OnRefused
  * @typedef {object} Request
  * @property {Use} use
@@ -25,18 +27,20 @@ class SocketSource {
   #channel;
   #isCluster;
   #inherited;
+  #sendsHandles;
   /** @type {Map<number, Request>} */
   #requests = new Map();
   #lastSeq = 0;
 
   /**
    * @param {Channel} channel
-   * @param {{ isCluster: boolean, inherited: Inherited[] }} o
+   * @param {{ isCluster: boolean, inherited: Inherited[], sendsHandles: boolean }} o
    */
-  constructor(channel, { isCluster, inherited }) {
+  constructor(channel, { isCluster, inherited, sendsHandles }) {
     this.#channel = channel;
     this.#isCluster = isCluster;
     this.#inherited = inherited;
+    this.#sendsHandles = sendsHandles;
     channel.on('socket', ({ seq, isStandIn }, handle) => this.#finishRequest(seq, handle, null, isStandIn));
     channel.on('refused', ({ seq, code, message }) => this.#finishRequest(seq, null, { code, message }));
     channel.on('released', ({ claim }) => this.#takeInherited(claim)?.close());
@@ -61,14 +65,14 @@ class SocketSource {
    * @param {Use} use
    * @param {OnHandle} onHandle
    * @param {OnRefused} onRefused
-   * @param {boolean} [isMeant]  The server continues to listen, so it needs a real socket instead
-   *   of a stand-in.
+   * @param {{ boundPort?: number }} [meant]  The server continues to listen, so it needs a real
+   *   socket instead of a stand-in. boundPort: the port that this process has bound before.
    */
-  askKeeper(use, onHandle, onRefused, isMeant = false) {
+  askKeeper(use, onHandle, onRefused, meant) {
     const seq = (this.#lastSeq += 1);
     const { _listeningId: listeningId } = use.server;
     this.#requests.set(seq, { use, listeningId, release: this.#channel.hold(), onHandle, onRefused });
-    this.#channel.say({ act: 'listen', seq, claim: use.claim, isMeant });
+    this.#channel.say({ act: 'listen', seq, claim: use.claim, isMeant: meant !== undefined, ...meant });
   }
 
   /** @param {any} server */
@@ -95,8 +99,8 @@ class SocketSource {
     const handle = this.#channel.isOpen() && (!inherited || isLost(claim)) ? bindAlone(claim) : null;
     if (handle) {
       inherited?.close();
-      onHandle(handle);
-      this.#channel.say({ act: 'bound', claim }, handle);
+      onHandle(handle, this.#sendsHandles ? 'held' : 'own');
+      if (this.#sendsHandles) this.#channel.say({ act: 'bound', claim }, handle);
     } else if (inherited) {
       this.#channel.say({ act: 'socket-used', claim });
       onHandle(inherited);
@@ -123,7 +127,7 @@ class SocketSource {
     request?.release();
     // Closes the handle if the app has called close(), or if the keeper of this request has died.
     if (!request || request.use.server._listeningId !== request.listeningId) return handle?.close();
-    if (isStandIn) request.onHandle(openStandIn(request.use.claim), true);
+    if (isStandIn) request.onHandle(openStandIn(request.use.claim), 'stand-in');
     else if (handle) request.onHandle(handle);
     else if (refusal) request.onRefused(refusal);
   }

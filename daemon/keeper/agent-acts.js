@@ -35,7 +35,13 @@ const text = (maxChars) => (value) => typeof value === 'string' && value.length 
  * @param {Shape} shape
  * @returns {Shape}
  */
-const maybe = (shape) => (value) => value === undefined || value === null || shape(value);
+const optional = (shape) => (value) => value === undefined || shape(value);
+
+/**
+ * @param {Shape} shape
+ * @returns {Shape}
+ */
+const maybe = (shape) => (value) => value === null || optional(shape)(value);
 
 /**
  * @param {Record<string, Shape>} fields
@@ -99,7 +105,10 @@ const FAULTS_EVER = 20;
 const ACTS = {
   hello: { fields: {}, perS: SELDOM },
   booted: { fields: {}, perS: SELDOM },
-  listen: { fields: { seq: whole, claim: CLAIM, isMeant: maybe(boolean) }, perS: BY_SOCKET },
+  listen: {
+    fields: { seq: whole, claim: CLAIM, isMeant: maybe(boolean), boundPort: optional(port) },
+    perS: BY_SOCKET,
+  },
   reached: { fields: { seq: whole, address: host, port }, perS: BY_SOCKET },
   bound: { fields: { claim: CLAIM }, perS: BY_SOCKET, bringsSocket: true },
   'socket-used': { fields: { claim: CLAIM }, perS: BY_SOCKET },

@@ -31,9 +31,11 @@ const LOG_MAX_CHARS = 1_000;
 /**
  * @param {ChildProcess} started  Its events 'message' and 'internalMessage' become safe.
  * @param {string} scope
+ * @param {{ sendsHandles: boolean }} o  false: the handles of the app do not arrive (see
+ *   channel-ends.js), only their messages.
  * @param {(what: string) => void} onDropped
  */
-export function filterChannel(started, scope, onDropped) {
+export function filterChannel(started, scope, { sendsHandles }, onDropped) {
   const channel = internalOf(started, 'kChannelHandle');
   if (!channel) return;
   const { emit, send } = started;
@@ -66,14 +68,15 @@ export function filterChannel(started, scope, onDropped) {
       onDropped(`a socket that an app may not have: ${fault}`);
       return void started.send({ cmd: 'NODE_CLUSTER', ack: seq, errno: -constants.errno[fault] }, () => {});
     }
-    if (cmd !== 'NODE_HANDLE' || !handle) return deliver('internalMessage', message, handle);
+    if (cmd !== 'NODE_HANDLE' || (!handle && sendsHandles)) return deliver('internalMessage', message, handle);
     if (handle === coming) coming = null;
-    if (type === 'net.Native' && msg?.cmd === AGENT_CMD) return deliver('internalMessage', message, handle);
+    if (handle && type === 'net.Native' && msg?.cmd === AGENT_CMD) return deliver('internalMessage', message, handle);
     // Closes the handle, because Node.js would open it. Acknowledges the handle, because the app
     // sends nothing more before that.
-    handle.close();
+    handle?.close();
     onDropped('a socket or a server');
     started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
+    if (msg?.cmd === 'NODE_HANDLE') return; // Node.js never packs a message twice.
     if (typeof msg?.cmd === 'string' && msg.cmd.startsWith('NODE_')) takeInternal(msg);
     else deliver('message', msg);
   }
@@ -223,7 +226,7 @@ function symbolOf(owner, name) {
  * @param {object} owner
  * @param {string} name
  */
-function internalOf(owner, name) {
+export function internalOf(owner, name) {
   const symbol = symbolOf(owner, name);
   return symbol ? /** @type {any} */ (owner)[symbol] : undefined;
 }

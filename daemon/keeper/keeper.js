@@ -2,6 +2,7 @@ import { createAppVerbs, createRotationVerbs } from './agent-verbs.js';
 import { Agents } from './agents.js';
 import { Balancer } from './balancer.js';
 import { createAppMessages } from './app-messages.js';
+import { openEnds } from './channel-ends.js';
 import { createDropLog, filterChannel } from './channel-filter.js';
 import { Child } from './child.js';
 import { HeldSockets } from './sockets/held.js';
@@ -19,7 +20,8 @@ import { spawnProcess } from './spawn.js';
 /** @import { Verb } from './control-link.js' */
 /** @import { Handle } from './sockets/listeners.js' */
 /** @import { Log } from './host/log.js' */
-/** @import { Input } from './pipes.js' */
+/** @import { ChannelEnds } from './channel-ends.js' */
+/** @import { OneWay } from './pipes.js' */
 /** @import { AdoptParams, RetireParams, SpawnParams } from './protocol.js' */
 
 /**
@@ -151,21 +153,27 @@ export class Keeper {
     const owner = readOwner(params);
     this.#sockets.want(scope, app);
     const pipes = await this.#pipes.acquire(owner);
-    /** @type {Input | null} */
+    /** @type {OneWay | null} */
     let input = null;
+    /** @type {ChannelEnds | null} */
+    let ends = null;
     try {
       if (mode !== 'cluster') input = openInput(await this.#pipes.takeOne(), owner);
+      ends = await openEnds(params, this.#pipes, owner);
+      // An app that cannot send handles cannot pass connections on.
+      const its = ends ? { ...params, scheduling: /** @type {const} */ ('os') } : params;
       const sockets = mode === 'fork' ? this.#sockets.ofScope(scope) : [];
-      const started = await spawnProcess(params, pipes, input?.fd ?? null, sockets);
+      const started = await spawnProcess(its, { ...pipes, in: input?.fd ?? 'ignore' }, ends, sockets);
       const { outPipe, errPipe } = pipes;
       const { pid = 0 } = started;
-      const child = new Child({ ...params, pid, startedAtMs: Date.now(), outPipe, errPipe, pipes, process: started });
+      const child = new Child({ ...its, pid, startedAtMs: Date.now(), outPipe, errPipe, pipes, process: started });
       child.input = input?.given() ?? null;
       this.#children.set(instanceId, child);
-      this.#follow(child, started);
+      this.#follow(child, started, { sendsHandles: ends === null });
       return { pid, outPipe, errPipe, startedAtMs: child.startedAtMs, bootedAtMs: child.bootedAtMs };
     } catch (error) {
       input?.close();
+      ends?.close();
       this.#pipes.giveBack(pipes);
       throw error;
     }
@@ -174,9 +182,10 @@ export class Keeper {
   /**
    * @param {Child} child
    * @param {ChildProcess} started
+   * @param {{ sendsHandles: boolean }} o
    */
-  #follow(child, started) {
-    filterChannel(started, child.scope, (what) => this.#onDropped(child, what));
+  #follow(child, started, o) {
+    filterChannel(started, child.scope, o, (what) => this.#onDropped(child, what));
     started.on('internalMessage', (message, handle) => {
       if (message?.cmd === AGENT_CMD) this.#agents.receive(child, message, handle);
     });

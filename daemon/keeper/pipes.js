@@ -234,19 +234,38 @@ function mkfifo(paths, env) {
 }
 
 /**
- * @typedef {object} Input
- * @property {number} fd
+ * @typedef {object} OneWay
+ * @property {number} fd  For the program.
  * @property {() => Socket} given  Call it when the program has `fd`. Returns the other end.
  * @property {() => void} close
  */
 
 /**
  * Uses a named pipe, because bash assumes ssh and reads ~/.bashrc if standard input is a socket.
+ * The program gets a read-only end, because with a writable end it would never see EOF.
  * @param {string} path  A pipe that no process has open. This call removes the name.
  * @param {Owner | null} owner
- * @returns {Input}
  */
 export function openInput(path, owner) {
+  return openOneWay(path, owner, { own: constants.O_WRONLY, given: constants.O_RDONLY });
+}
+
+/**
+ * A pipe for what a program writes. It cannot carry descriptors.
+ * @param {string} path  A pipe that no process has open. This call removes the name.
+ * @param {Owner | null} owner
+ */
+export function openLane(path, owner) {
+  return openOneWay(path, owner, { own: constants.O_RDONLY, given: constants.O_WRONLY });
+}
+
+/**
+ * @param {string} path
+ * @param {Owner | null} owner
+ * @param {{ own: number, given: number }} flags
+ * @returns {OneWay}
+ */
+function openOneWay(path, owner, flags) {
   /** @type {number[]} */
   const open = [];
   const keep = (/** @type {number} */ fd) => {
@@ -255,11 +274,10 @@ export function openInput(path, owner) {
   };
   const close = () => open.splice(0).forEach((fd) => closeSync(fd));
   try {
-    // Because of `both`, the next two calls do not wait. The program gets a read-only end, because
-    // with a writable end it would never see EOF.
+    // Because of `both`, the next two calls do not wait.
     const both = keep(openBoth(path, owner));
-    const fd = keep(openSync(path, constants.O_RDONLY));
-    const end = keep(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
+    const fd = keep(openSync(path, flags.given));
+    const end = keep(openSync(path, flags.own | constants.O_NONBLOCK));
     closeSync(both);
     open.shift();
     return {
@@ -268,8 +286,9 @@ export function openInput(path, owner) {
       given() {
         closeSync(fd);
         open.length = 0;
+        const isReader = flags.own === constants.O_RDONLY;
         // Ignores the error: the program has closed its end or has exited.
-        return new Socket({ fd: end, readable: false, writable: true }).on('error', () => {});
+        return new Socket({ fd: end, readable: isReader, writable: !isReader, ...MANUAL }).on('error', () => {});
       },
     };
   } catch (error) {
@@ -279,3 +298,6 @@ export function openInput(path, owner) {
     removePipe(path);
   }
 }
+
+/** An option that the types of Node.js do not have: the socket does not read by itself. */
+const MANUAL = { manualStart: true };

@@ -10,15 +10,19 @@ import { KeeperError } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
 /** @import { Owner } from './host/owner.js' */
+/** @import { ChannelEnds } from './channel-ends.js' */
 /** @import { Listener } from './sockets/listeners.js' */
 /** @import { Pipes } from './pipes.js' */
 /** @import { SpawnParams } from './protocol.js' */
 
 /** Path of the agent for processes that start from now on. */
 let agent = fileURLToPath(new URL('../agent/agent.cjs', import.meta.url));
-const FIRST_SOCKET_FD = 4; // 3 is the IPC channel.
+const FIRST_LANE_FD = 4; // 3 is the IPC channel.
 
-/** @typedef {Pipes & { in: number | 'ignore' }} Ends */
+/**
+ * @typedef {Pipes & { in: number | 'ignore' }} Ends
+ * @typedef {Ends & { laneFds: number[] }} Descriptors
+ */
 
 /**
  * Uses the agent of another installation from now on, because the old installation may be removed.
@@ -30,16 +34,16 @@ export function takeAgentFrom(root) {
 
 /**
  * @param {SpawnParams} params
- * @param {Pipes} pipes
- * @param {number | null} inFd
+ * @param {Ends} ends
+ * @param {ChannelEnds | null} channel  null: the channel of Node.js.
  * @param {Listener[]} sockets  Inherited in fork mode, so that listen() can be synchronous.
  * @returns {Promise<ChildProcess>}  Rejects with an error that has the code of the system.
  */
-export async function spawnProcess(params, pipes, inFd, sockets) {
+export async function spawnProcess(params, ends, channel, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
-  const ends = { ...pipes, in: inFd ?? /** @type {const} */ ('ignore') };
+  const start = () => starts[params.mode](params, { ...ends, laneFds: channel?.laneFds ?? [] }, sockets);
   const child = callInFolder(params.cwd, params.isCwdTrusted ? null : readOwner(params), () =>
-    runWithDefaultOomScore(() => starts[params.mode](params, ends, sockets)),
+    runWithDefaultOomScore(() => (channel ? channel.give(start) : start())),
   );
   await new Promise((done, reject) => {
     const failed = (/** @type {NodeJS.ErrnoException} */ { code = 'ESPAWN', message }) =>
@@ -130,7 +134,7 @@ function readLink(path) {
 
 /**
  * @param {SpawnParams} params
- * @param {Ends} ends
+ * @param {Descriptors} descriptors
  */
 function startProgram({ file, args, env, uid, gid, hasChannel, hasPreload }, { in: input, outFd, errFd }) {
   return spawn(file, args, {
@@ -157,21 +161,23 @@ function withPreload(args, env, user) {
 
 /**
  * @param {SpawnParams} params
- * @param {Ends} ends
+ * @param {Descriptors} descriptors
  * @param {Listener[]} sockets
  */
 function startNode(
   { file, execArgv, script, args, env, uid, gid, logFiles, isGated, metrics },
-  { in: input, outFd, errFd },
+  { in: input, outFd, errFd, laneFds },
   sockets,
 ) {
-  const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));
+  const firstFd = FIRST_LANE_FD + laneFds.length;
+  const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: firstFd + index }));
   return spawn(file, [...execArgv, ...preload(execArgv, env), script ?? '', ...args], {
-    env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited, logFiles, isGated, metrics }) },
+    cwd,
+    env: { ...env, NCLUST_AGENT: JSON.stringify({ lane: laneOf(laneFds), sockets: inherited, logFiles, isGated, metrics }) },
     uid,
     gid,
     detached: true,
-    stdio: [input, outFd, errFd, 'ipc', ...sockets.map(({ handle }) => handle.fd)],
+    stdio: [input, outFd, errFd, 'ipc', ...laneFds, ...sockets.map(({ handle }) => handle.fd)],
   });
 }
 
@@ -179,11 +185,11 @@ function startNode(
  * Starts a node:cluster worker, so that `cluster.isWorker` is true and Node.js shares the UDP
  * sockets of the workers.
  * @param {SpawnParams} params
- * @param {Ends} ends
+ * @param {Descriptors} descriptors
  */
 function startWorker(
   { file, execArgv, script, args, env, uid, gid, logFiles, isGated, scheduling, metrics },
-  { in: input, outFd, errFd },
+  { in: input, outFd, errFd, laneFds },
 ) {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // setupPrimary() keeps the settings of the previous call, so each call needs every key.
@@ -195,7 +201,7 @@ function startWorker(
     gid,
     silent: false,
     serialization: 'json',
-    stdio: [input, outFd, errFd, 'ipc'],
+    stdio: [input, outFd, errFd, 'ipc', ...laneFds],
   });
   // cluster.fork() has no option for the binary and uses process.execPath.
   const own = process.execPath;
@@ -203,7 +209,7 @@ function startWorker(
   try {
     const worker = cluster.fork({
       ...env,
-      NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles, isGated, scheduling, metrics }),
+      NCLUST_AGENT: JSON.stringify({ lane: laneOf(laneFds), isCluster: true, logFiles, isGated, scheduling, metrics }),
     });
     worker.on('error', () => {}); // worker.process emits the same error.
     return worker.process;
@@ -211,6 +217,12 @@ function startWorker(
     process.execPath = own;
   }
 }
+
+/**
+ * @param {number[]} laneFds
+ * @returns {number | undefined}  The descriptor in the process.
+ */
+const laneOf = (laneFds) => (laneFds.length > 0 ? FIRST_LANE_FD : undefined);
 
 /**
  * @param {string[]} execArgv

@@ -43,10 +43,11 @@ export function bindToPath(claim, owner, isTakenOver) {
 /**
  * @param {Claim} claim
  * @param {Owner | null} owner
+ * @param {boolean} isTakenOver
  */
-export function bindAgain(claim, owner) {
+export function bindAgain(claim, owner, isTakenOver) {
   try {
-    return bindToPath(claim, owner, false);
+    return bindToPath(claim, owner, isTakenOver);
   } catch {
     // For example, another process owns the path, or the folder is gone. The keeper keeps the old
     // socket.

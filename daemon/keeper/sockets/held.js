@@ -113,17 +113,17 @@ export class HeldSockets {
    * @param {number} [retries]  Retries left while another process has the address.
    */
   give(child, message, retries = this.#retriesFor(child, message)) {
-    const { seq, claim } = message;
+    const { seq, claim, boundPort } = message;
     // Gives nothing to an orphan, because the keeper has no IPC channel to send a handle.
     if (child.exit || child.isAdopted) return;
     const others = child.retirement ? [] : this.#othersOn(child, claim);
     if (others.length > 0) return this.#giveBeside(child, message, others, retries);
-    const held = this.#listeners.get(child.scope, claim);
+    const held = this.#listeners.get(child.scope, claim, boundPort);
     try {
       if (!held && !this.#mayKeepFor(child)) return this.#lend(child, message);
-      const listener = held ?? this.#bindFor(child, claim);
+      const listener = held ?? this.#bindFor(child, claim, boundPort);
       if (!child.retirement) listener.users.add(child.instanceId);
-      if (this.#listeners.refresh(listener, child.owner)) this.#rebound(listener, child);
+      if (held && this.#listeners.refresh(held, child.owner, boundPort)) this.#rebound(held, child);
       child.tell({ act: 'socket', seq }, listener.handle);
     } catch (error) {
       const { code, message: text, isForeign } = /** @type {BindError} */ (error);
@@ -188,13 +188,14 @@ export class HeldSockets {
   /**
    * @param {Child} child
    * @param {Claim} claim
+   * @param {number} [boundPort]
    */
-  #bindFor(child, claim) {
+  #bindFor(child, claim, boundPort) {
     try {
-      return this.#listeners.bind(child, claim);
+      return this.#listeners.bind(child, claim, { boundPort });
     } catch (error) {
       if (!(/** @type {BindError} */ (error).isForeign) || this.orphans.of(child).length === 0) throw error;
-      return this.#listeners.bind(child, claim, { beside: true });
+      return this.#listeners.bind(child, claim, { boundPort, beside: true });
     }
   }
 

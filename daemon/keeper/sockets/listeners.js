@@ -69,23 +69,28 @@ export class Listeners {
   /**
    * @param {string} scope
    * @param {Claim} claim
+   * @param {number} [boundPort]  The port that the process has bound itself.
    */
-  get(scope, claim) {
-    return this.#table.get(claimKey(scope, claim));
+  get(scope, claim, boundPort = 0) {
+    const held = this.#table.get(claimKey(scope, claim));
+    return claim.port === 0 && boundPort > 0 && held?.bound.port !== boundPort ? undefined : held;
   }
 
   /**
    * Brings back the path of a Unix socket before an instance listens on it.
    * @param {Listener} listener
    * @param {Owner | null} owner
+   * @param {number} [boundPort]  Given: the process has bound the path itself.
    * @returns {boolean}  true: the listener has a new handle, because the path could not be restored
-   *   from its spare name (unix-path.js).
+   *   from its spare name (unix-path.js), or was taken over.
    */
-  refresh(listener, owner) {
+  refresh(listener, owner, boundPort) {
     const { claim } = listener;
     listener.owner = owner;
-    if (claim.family !== 0 || callAsOwner(owner, () => restorePath(claim.address ?? ''))) return false;
-    const handle = bindAgain(claim, owner);
+    if (claim.family !== 0) return false;
+    const isTakenOver = boundPort !== undefined;
+    if (!isTakenOver && callAsOwner(owner, () => restorePath(claim.address ?? ''))) return false;
+    const handle = bindAgain(claim, owner, isTakenOver);
     if (handle) this.replace(listener, handle, owner);
     return handle !== null;
   }
@@ -123,13 +128,17 @@ export class Listeners {
    * @param {Claimant} claimant
    * @param {Claim} claim
    * @param {object} [o]
+   * @param {number} [o.boundPort]  Given: the process has bound the claim itself. It has left the
+   *   port, and still has the path.
    * @param {boolean} [o.beside]  Share the address with an orphan of the same app.
    * @returns {Listener}  Throws BindError, or for a Unix socket also errors of the file system. If
    *   another app of nclust holds the address, the message names this app.
    */
-  bind(claimant, claim, { beside = false } = {}) {
+  bind(claimant, claim, { boundPort, beside = false } = {}) {
     if (this.isFull(claimant.scope, claim)) throw new BindError('EMFILE', `an app may have ${SOCKETS_MAX} sockets`);
-    return this.keep(claimant, claim, this.#open(claimant, claim, beside));
+    const wanted = { ...claim, port: claim.port || (boundPort ?? 0) };
+    const isTakenOver = beside || (claim.family === 0 && boundPort !== undefined);
+    return this.keep(claimant, claim, this.#open(claimant, wanted, isTakenOver));
   }
 
   /**
@@ -151,15 +160,15 @@ export class Listeners {
   /**
    * @param {Claimant} claimant
    * @param {Claim} claim
-   * @param {boolean} beside
+   * @param {boolean} isTakenOver
    */
-  #open({ scope, owner }, claim, beside) {
+  #open({ scope, owner }, claim, isTakenOver) {
     const holder = this.holderOf(scope, claim);
     if (holder) throw new BindError('EADDRINUSE', `held by app "${holder.app}"`);
     // With SO_REUSEPORT, a later keeper can bind beside orphans of this keeper. But the option also
     // hides a real conflict. So this first binds once without the option.
-    if (claim.family === 0) return bindToPath(claim, owner, beside);
-    if (!beside) bindOnce(claim, 0).close();
+    if (claim.family === 0) return bindToPath(claim, owner, isTakenOver);
+    if (!isTakenOver) bindOnce(claim, 0).close();
     return bindOnce(claim, REUSE_PORT);
   }
 

@@ -1,7 +1,7 @@
 // When a handle is closed, libuv removes the name that it bound. So the keeper binds a private
 // name, links the path to it, and renames the private name to a spare. An app may remove the path
 // as "stale" before it listens. Then the keeper restores the path from the spare.
-import { linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { chmodSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /** @import { Handle } from './listeners.js' */
@@ -26,14 +26,14 @@ export function choosePrivateName(path) {
  * @param {string} path
  * @param {(name: string) => Handle} bind
  * @param {object} o
- * @param {boolean} o.isTakenOver  Remove the path of an orphan of the same app.
+ * @param {boolean} o.isTakenOver  Take the path from a process of the same app, with its mode.
  * @returns {Handle}  Throws errors of bind(2), link(2) and rename(2). EEXIST: the path exists.
  */
 export function bindPath(path, bind, { isTakenOver }) {
   const own = choosePrivateName(path);
   const handle = bind(own);
   try {
-    if (isTakenOver) removePath(path);
+    if (isTakenOver) takeOver(path, own);
     linkSync(own, path);
     renameSync(own, sparePathFor(path));
     return handle;
@@ -41,6 +41,16 @@ export function bindPath(path, bind, { isTakenOver }) {
     handle.close(); // Removes the private name.
     throw error;
   }
+}
+
+/**
+ * @param {string} path
+ * @param {string} own
+ */
+function takeOver(path, own) {
+  const before = lstatSync(path, { throwIfNoEntry: false });
+  if (before?.isSocket()) chmodSync(own, before.mode & 0o777);
+  removePath(path);
 }
 
 /**
