@@ -4,6 +4,7 @@ const { setInterval, clearInterval } = require('node:timers');
 const { bindOwn } = require('./bind.cjs');
 const { createIsolation, nowMono } = require('./isolation.cjs');
 
+/** @import { Channel } from './channel.cjs' */
 /** @import { Use } from './socket-claims.cjs' */
 /** @import { OnHandle, OnRefused, Refusal, SocketSource } from './socket-source.cjs' */
 
@@ -109,15 +110,17 @@ function moveTo(use, handle) {
 /**
  * Ends the own socket of a server, so that the keeper can bind its address.
  * @param {Use} use
- * @param {(boundPort: number) => void} then  Not called if the app closes the server first.
+ * @param {Channel} channel
+ * @param {(boundPort: number) => void} then  Not called if the app closes the server or the channel
+ *   first.
  */
-function handOver({ handle, claim }, then) {
+function handOver({ handle, claim }, channel, then) {
   // The keeper takes over a path while this process still accepts.
   if (claim.family === 0) return then(0);
   // Accepts the clients in the queue first.
   callWhenQuiet(() => {
     const name = { port: 0 };
-    if (!(handle.fd >= 0) || handle.getsockname(name) !== 0) return;
+    if (!channel.isOpen() || !(handle.fd >= 0) || handle.getsockname(name) !== 0) return;
     closeWithName(handle);
     then(name.port);
   });

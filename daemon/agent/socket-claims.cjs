@@ -166,11 +166,11 @@ class SocketClaims {
    * Gives a socket of the keeper to a server that continues to listen.
    * @param {any} server
    * @param {() => void} then
-   * @returns {boolean}  false: the server has such a socket.
+   * @returns {boolean}  false: the server has such a socket, or cannot get one.
    */
   replaceHandle(server, then) {
-    const use = [...this.#uses.values()].find((one) => one.server === server && (one.kind === 'stand-in' || one.kind === 'own'));
-    if (!use) return false;
+    const use = [...this.#uses.values()].find((one) => one.server === server && (one.kind ?? 'held') !== 'held');
+    if (!use || !this.#channel.isOpen()) return false;
     const { claim } = use;
     const move = (/** @type {any} */ handle) => {
       this.#moveTo(claim, handle);
@@ -180,7 +180,7 @@ class SocketClaims {
     };
     const ask = (/** @type {number | undefined} */ boundPort = undefined) =>
       this.#source.askKeeper(use, move, (refusal) => this.#withdraw({ ...refusal, claim }), { boundPort });
-    if (use.kind === 'own') requireOnDemand('./parking.cjs').handOver(use, ask);
+    if (use.kind === 'own') requireOnDemand('./parking.cjs').handOver(use, this.#channel, ask);
     else ask();
     return true;
   }

@@ -126,6 +126,8 @@ function onceRead(socket, then) {
  * @param {() => ChildProcess} start
  */
 function startWith(given, start) {
+  // Programs without Node.js do not expect EAGAIN.
+  handleOf(given).setBlocking(true);
   /** @param {any} message  Comes after `new ChildProcess()`. */
   const onChild = ({ process: { _handle: native } }) => {
     native.spawn = (/** @type {any[]} */ ...args) => {
