@@ -18,7 +18,7 @@ const { SocketSource } = require('./socket-source.cjs');
 
 /**
  * @typedef {object} Settings
- * @property {number} [lane]  The descriptor of the lane (lane.cjs).
+ * @property {number} [lane]  The descriptor of the lane (channel.cjs).
  * @property {boolean} [isCluster]
  * @property {boolean} [isGated]
  * @property {string} [scheduling]

@@ -1,12 +1,12 @@
-// A process can send descriptors over a Unix socket, and they harm the process that receives them.
-// Node.js aborts if one is a file. If one is a TCP connection with SO_LINGER, the system blocks the
-// process that closes the last copy for as long as the sender likes, also if that process reads
-// with read(2), or closes the socket without reading. So an app of another user gets a channel that
-// does not carry descriptors to the keeper:
+// A process can send any descriptor over a Unix socket. Node.js in the keeper aborts if it is a
+// file. If it is a TCP connection with SO_LINGER, the system blocks the process that closes the
+// last copy, for as long as the sender likes. It also blocks a keeper that reads with read(2), or
+// that closes the Unix socket without reading. So an app of another user gets a channel that does
+// not carry descriptors to the keeper:
 //
-//   keeper --> Node.js    Unix socket. Carries handles. The app cannot write to it (host/socket-pair.js).
-//   Node.js --> keeper    named pipe, the lane. The agent writes to it (daemon/agent/lane.cjs).
-//   keeper <-> others     TCP connection, because these programs have no agent.
+//   keeper --> Node.js        Unix socket, which carries handles. The app cannot write to it.
+//   keeper <-- Node.js        a named pipe, the lane. The agent writes to it (agent/channel.cjs).
+//   keeper <-> other program  a TCP connection, because there is no agent that could use a lane.
 //
 // An app of the keeper's own user could end the keeper by a signal, so it has the channel of
 // Node.js, which costs less. channel-filter.js protects the keeper if that app is broken.
@@ -36,7 +36,7 @@ const CHANNEL_FD = 3;
  */
 
 /** @param {Pick<SpawnParams, 'mode' | 'hasChannel' | 'uid'>} params */
-export function needsOwnEnds({ mode, hasChannel, uid }) {
+function needsOwnEnds({ mode, hasChannel, uid }) {
   const isOfOther = uid !== undefined && uid !== process.geteuid?.();
   return isOfOther && (mode !== 'exec' || hasChannel === true);
 }

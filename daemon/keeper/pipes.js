@@ -299,5 +299,5 @@ function openOneWay(path, owner, flags) {
   }
 }
 
-/** An option that the types of Node.js do not have: the socket does not read by itself. */
+/** The socket does not read before its user calls read(). The types of Node.js lack this option. */
 const MANUAL = { manualStart: true };

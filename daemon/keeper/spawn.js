@@ -171,9 +171,9 @@ function startNode(
 ) {
   const firstFd = FIRST_LANE_FD + laneFds.length;
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: firstFd + index }));
+  const settings = { lane: laneOf(laneFds), sockets: inherited, logFiles, isGated, metrics };
   return spawn(file, [...execArgv, ...preload(execArgv, env), script ?? '', ...args], {
-    cwd,
-    env: { ...env, NCLUST_AGENT: JSON.stringify({ lane: laneOf(laneFds), sockets: inherited, logFiles, isGated, metrics }) },
+    env: { ...env, NCLUST_AGENT: JSON.stringify(settings) },
     uid,
     gid,
     detached: true,
@@ -207,10 +207,8 @@ function startWorker(
   const own = process.execPath;
   process.execPath = file;
   try {
-    const worker = cluster.fork({
-      ...env,
-      NCLUST_AGENT: JSON.stringify({ lane: laneOf(laneFds), isCluster: true, logFiles, isGated, scheduling, metrics }),
-    });
+    const settings = { lane: laneOf(laneFds), isCluster: true, logFiles, isGated, scheduling, metrics };
+    const worker = cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify(settings) });
     worker.on('error', () => {}); // worker.process emits the same error.
     return worker.process;
   } finally {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ask } from '../helpers/connections.js';
@@ -168,9 +168,8 @@ describe.runIf(isRoot).each(MODES)('%s: an app of another user', (mode) => {
   test('does not end if a preload before the agent sends a message', async () => {
     const { keeper, start } = await opened();
     const folder = userFolders();
-    const early = folder.plant('early.cjs', (path) =>
-      execFileSync('sh', ['-c', `echo "process.send('early'); process.send('early, too')" > ${path}`]),
-    );
+    const code = "process.send('early'); process.send('early, too');";
+    const early = folder.plant('early.cjs', (path) => writeFileSync(path, code));
     await start('one', `${STAYS} setTimeout(() => say('runs', process.listenerCount('error')));`, {
       mode,
       execArgv: ['--require', early],
@@ -208,30 +207,30 @@ describe.runIf(isRoot)('fork: the socket of an app with another user', () => {
   const listening = `const server = http.createServer(answer);
     const show = (name) => say(name, JSON.stringify(server.address()));`;
 
-  test.each([['a port', () => takePort()], ['port 0', () => 0]])(
-    'on %s: listen() is synchronous, and the socket survives the app',
-    async (_what, choose) => {
-      const { keeper, start, stop } = await opened();
-      const wanted = await choose();
-      const code = `${listening} server.listen(${wanted}, () => show('later')); show('at once');`;
-      const { pid } = await start('one', code);
-      const { address, port } = (await keeper.event('listening', 'one')).data;
-      const shown = `{"address":"::","family":"IPv6","port":${port}}`;
-      expect(keeper.output('one')).toContain(`at once ${shown}\nruns-code later ${shown}`);
-      expect(address).toBe('::');
-      if (wanted !== 0) expect(port).toBe(wanted);
-      expect(await ask({ port })).toMatchObject({ pid });
-      const { sockets } = await keeper.call('sockets');
-      expect(sockets).toMatchObject([{ address: '::', port, users: [expect.any(String)] }]);
-      expect(inodesOf(pid).filter((name) => inodesOf(keeper.pid).includes(name))).toHaveLength(1);
+  test.each([
+    ['a port', () => takePort()],
+    ['port 0', () => 0],
+  ])('on %s: listen() is synchronous, and the socket survives the app', async (_what, choose) => {
+    const { keeper, start, stop } = await opened();
+    const wanted = await choose();
+    const code = `${listening} server.listen(${wanted}, () => show('later')); show('at once');`;
+    const { pid } = await start('one', code);
+    const { address, port } = (await keeper.event('listening', 'one')).data;
+    const shown = `{"address":"::","family":"IPv6","port":${port}}`;
+    expect(keeper.output('one')).toContain(`at once ${shown}\nruns-code later ${shown}`);
+    expect(address).toBe('::');
+    if (wanted !== 0) expect(port).toBe(wanted);
+    expect(await ask({ port })).toMatchObject({ pid });
+    const { sockets } = await keeper.call('sockets');
+    expect(sockets).toMatchObject([{ address: '::', port, users: [expect.any(String)] }]);
+    expect(inodesOf(pid).filter((name) => inodesOf(keeper.pid).includes(name))).toHaveLength(1);
 
-      await stop('one');
-      const waits = ask({ port });
-      const next = await start('two', code);
-      expect(await waits).toMatchObject({ pid: next.pid });
-      await keeper.says('two', `at once ${shown}`);
-    },
-  );
+    await stop('one');
+    const waits = ask({ port });
+    const next = await start('two', code);
+    expect(await waits).toMatchObject({ pid: next.pid });
+    await keeper.says('two', `at once ${shown}`);
+  });
 
   test('at a path: listen() is synchronous, and the socket survives the app with its mode', async () => {
     const { keeper, start, stop } = await opened();
@@ -279,19 +278,14 @@ describe.runIf(isRoot)('fork: the socket of an app with another user', () => {
   });
 
   test('serves the workers of an app that uses node:cluster', async () => {
-    const { keeper, start, stop } = await opened();
+    const { keeper, stop } = await opened();
     const port = await takePort();
     const { own, plant } = userFolders();
-    const script = plant('app.cjs', (path) =>
-      execFileSync('sh', [
-        '-c',
-        `cat > ${path} <<'END'
-const cluster = require('node:cluster');
-if (cluster.isPrimary) { cluster.fork(); process.on('SIGTERM', () => process.exit(0)); }
-else require('node:http').createServer((_, response) => response.end(JSON.stringify({ pid: process.ppid }))).listen(${port});
-END`,
-      ]),
-    );
+    const code = `const cluster = require('node:cluster');
+      const answer = (_, response) => response.end(JSON.stringify({ pid: process.ppid }));
+      if (cluster.isWorker) require('node:http').createServer(answer).listen(${port});
+      else cluster.fork();`;
+    const script = plant('app.cjs', (path) => writeFileSync(path, code));
     const params = { ...NOBODY, mode: 'fork', cwd: own, script };
     for (const id of ['one', 'two']) {
       const { pid } = await keeper.spawnNode(id, '', params);

@@ -61,7 +61,10 @@ const TABLE = {
   'daemon/keeper/pipes.js': ['existsSync openSync readdirSync rmSync statSync', HOME],
   'daemon/keeper/host/processes.js': ['readFileSync readdirSync readlinkSync', SYSTEM],
   'daemon/keeper/spawn.js': ['readlinkSync', 'is called by callAsOwner() only'],
-  'daemon/keeper/sockets/unix-path.js': ['linkSync lstatSync renameSync unlinkSync', 'is called by withUid() only'],
+  'daemon/keeper/sockets/unix-path.js': [
+    'chmodSync linkSync lstatSync renameSync unlinkSync',
+    'is called by withUid() only',
+  ],
   'lib/shared/daemon/accounts.js': ['readFileSync', SYSTEM],
   'lib/shared/daemon/home-folders.js': ['lstatSync readlinkSync', 'asks who can change the home'],
   'lib/shared/daemon/home-processes.js': ['readFileSync readdirSync realpathSync statSync', SYSTEM],
