@@ -22,6 +22,8 @@ const WAITING_MAX_MESSAGES = 16_384;
 /** Limit for UDP sockets that node:cluster binds in the keeper for one worker. */
 const CLUSTER_SOCKETS_MAX = 256;
 const ADDRESS_MAX_CHARS = 4_096;
+/** How Node.js begins the message that describes a handle. */
+const HANDLE_BEGINS = '{"cmd":"NODE_HANDLE",';
 
 const [NEWLINE, SPACE] = Buffer.from('\n ');
 
@@ -159,9 +161,10 @@ export function filterChannel(started, scope, { sendsHandles }, onDropped) {
     if (!bytes) return;
     if (isTooMany) return close('a socket without a message');
     if (!isSkipping && isTooLong()) {
-      if (coming) {
+      const isOfHandle = coming ?? (!sendsHandles && channel[buffered ?? ''].startsWith(HANDLE_BEGINS));
+      if (isOfHandle) {
         // Closes and acknowledges the handle, because otherwise the app would send nothing more.
-        coming.close();
+        coming?.close();
         coming = null;
         started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
       }

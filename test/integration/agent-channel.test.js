@@ -2,10 +2,11 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ask, openConnections } from '../helpers/connections.js';
 import { countDescriptors } from '../helpers/footprint.js';
 import { realKeeper } from '../helpers/keeper.js';
+import { isRoot, NOBODY } from '../helpers/other-user.js';
 import { takePort } from '../helpers/ports.js';
 import { residentBytes } from '../helpers/processes.js';
 import { waitFor } from '../helpers/wait-for.js';
@@ -18,9 +19,11 @@ const TOOLS = `
   const symbol = Object.getOwnPropertySymbols(process).find(({ description }) => description === 'kChannelHandle');
   const channel = process[symbol];
   const agentSays = (act, more, handle, then) => process.send({ cmd: 'NODE_NCLUST', act, ...more }, handle, then);
+  // An app of another user writes to its lane.
+  const out = process.getuid() === ${NOBODY.uid} ? 4 : channel.fd;
   const write = (text) => {
     try {
-      if (process.connected) fs.writeSync(channel.fd, text);
+      if (process.connected) fs.writeSync(out, text);
     } catch (error) {
       if (!['EAGAIN', 'EPIPE'].includes(error.code)) throw error;
     }
@@ -31,13 +34,14 @@ const TOOLS = `
 
 /** @param {string} code */
 async function hostile(code, params = {}) {
-  const keeper = await realKeeper({ isHostile: true });
+  const keeper = await realKeeper({ isHostile: true, isOpen: true });
   const port = await takePort();
   await keeper.spawnNode('good', 'http-echo', { app: 'good', env: { PORT: String(port) } });
   await keeper.event('listening', 'good');
   await keeper.spawnNode('bad', 'runs-code', {
     app: 'bad',
     env: { CODE: `${TOOLS} process.once('message', () => { ${code} });` },
+    cwd: '/',
     ...params,
   });
   await keeper.says('bad', 'begins');
@@ -60,66 +64,162 @@ async function hostile(code, params = {}) {
   };
 }
 
-test.each([
-  ['bytes that are not JSON', `write('{]\\n');`],
-  ['bytes that are not text', `write(Buffer.from([0xff, 0xfe, 0x00, 0x0a]));`],
-  ['half a line and the end of it', `write('{"cmd":"NODE_NCLUST"'); write('x\\n');`],
-])('an app that sends %s is cut off and runs on', async (_what, code) => {
-  const { keeper, begin, dropped, isUnharmed } = await hostile(code);
-  const before = residentBytes(keeper.pid);
-  await begin();
-  await keeper.says('bad', 'is cut off');
-  await isUnharmed();
-  expect(dropped()).toMatchObject([{ count: 1 }]);
-  expect(residentBytes(keeper.pid) - before).toBeLessThan(40 * 2 ** 20);
-});
+const USERS = [['the user of the keeper', {}], ...(isRoot ? [['another user', NOBODY]] : [])];
 
-test('a message of more than 1 MiB is dropped, and the channel keeps working', async () => {
-  const { keeper, begin, dropped, isUnharmed } = await hostile(`
-    const server = net.createServer().listen({ port: 0, exclusive: true }, () => {
-      process.send('x'.repeat(2e6), server);
-      for (const text of ['€'.repeat(2e6), 'x'.repeat(64e6), 'short']) process.send(text);
-      agentSays('fault', { part: 'after', message: '' });
-    });`);
-  await keeper.call('subscribe-messages', { isOn: true });
-  const before = residentBytes(keeper.pid);
-  const descriptors = countDescriptors(keeper.pid);
-  await begin();
-  await keeper.event('agent-failed', 'bad');
-  await isUnharmed();
-  expect(countDescriptors(keeper.pid)).toBeLessThanOrEqual(descriptors);
-  expect(dropped()).toMatchObject([{ count: 1, what: 'a line of more than 1 MiB' }]);
-  expect(keeper.events.filter(({ event }) => event === 'app-message')).toMatchObject([{ data: { text: '"short"' } }]);
-  expect(residentBytes(keeper.pid) - before).toBeLessThan(40 * 2 ** 20);
-});
+describe.each(USERS)('an app of %s', (_who, user) => {
+  const begun = (code) => hostile(code, user);
 
-test.each([
-  ['a message of the agent', `{ cmd: 'NODE_NCLUST', act: 'report', report: {} }`, 'server._handle'],
-  ['an invalid message of the agent', `{ cmd: 'NODE_NCLUST', act: 'bound', claim: {} }`, 'server._handle'],
-  ['another message of Node', `{ cmd: 'NODE_CLUSTER', act: 'listening' }`, 'server._handle'],
-  ['an unknown message of Node', `{ cmd: 'NODE_OTHER' }`, 'server._handle'],
-  ['a message of the app', `'here'`, 'server'],
-  ['a message of the app as a handle', `{ type: 'axm:monitor', data: {} }`, 'server._handle'],
-  ['a message of the app, a connection', `'here'`, 'client'],
-  ['a message of the app, UDP', `'here'`, 'udp'],
-])('a socket that is sent with %s is closed, and each message is answered', async (_what, message, handle) => {
-  const { keeper, begin, isUnharmed } = await hostile(`
-    const udp = require('dgram').createSocket('udp4').bind({ port: 0, exclusive: true });
-    const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
-      const client = net.connect(server.address().port, '127.0.0.1', () => {
-        let left = 100;
-        const next = () => {
-          if (left-- > 0) process.send(${message}, ${handle}, { keepOpen: true }, next);
-          else agentSays('fault', { part: 'last', message: '' });
-        };
-        next();
+  test.each([
+    ['bytes that are not JSON', `write('{]\\n');`],
+    ['bytes that are not text', `write(Buffer.from([0xff, 0xfe, 0x00, 0x0a]));`],
+    ['half a line and the end of it', `write('{"cmd":"NODE_NCLUST"'); write('x\\n');`],
+  ])('an app that sends %s is cut off and runs on', async (_what, code) => {
+    const { keeper, begin, dropped, isUnharmed } = await begun(code);
+    const before = residentBytes(keeper.pid);
+    await begin();
+    await keeper.says('bad', 'is cut off');
+    await isUnharmed();
+    expect(dropped()).toMatchObject([{ count: 1 }]);
+    expect(residentBytes(keeper.pid) - before).toBeLessThan(40 * 2 ** 20);
+  });
+
+  test('a message of more than 1 MiB is dropped, and the channel keeps working', async () => {
+    const { keeper, begin, dropped, isUnharmed } = await begun(`
+      const server = net.createServer().listen({ port: 0, exclusive: true }, () => {
+        process.send('x'.repeat(2e6), server);
+        for (const text of ['€'.repeat(2e6), 'x'.repeat(64e6), 'short']) process.send(text);
+        agentSays('fault', { part: 'after', message: '' });
+      });`);
+    await keeper.call('subscribe-messages', { isOn: true });
+    const before = residentBytes(keeper.pid);
+    const descriptors = countDescriptors(keeper.pid);
+    await begin();
+    await keeper.event('agent-failed', 'bad');
+    await isUnharmed();
+    expect(countDescriptors(keeper.pid)).toBeLessThanOrEqual(descriptors);
+    expect(dropped()).toMatchObject([{ count: 1, what: 'a line of more than 1 MiB' }]);
+    expect(keeper.events.filter(({ event }) => event === 'app-message')).toMatchObject([{ data: { text: '"short"' } }]);
+    expect(residentBytes(keeper.pid) - before).toBeLessThan(40 * 2 ** 20);
+  });
+
+  test.each([
+    ['a message of the agent', `{ cmd: 'NODE_NCLUST', act: 'report', report: {} }`, 'server._handle'],
+    ['an invalid message of the agent', `{ cmd: 'NODE_NCLUST', act: 'bound', claim: {} }`, 'server._handle'],
+    ['another message of Node', `{ cmd: 'NODE_CLUSTER', act: 'listening' }`, 'server._handle'],
+    ['an unknown message of Node', `{ cmd: 'NODE_OTHER' }`, 'server._handle'],
+    ['a message of the app', `'here'`, 'server'],
+    ['a message of the app as a handle', `{ type: 'axm:monitor', data: {} }`, 'server._handle'],
+    ['a message of the app, a connection', `'here'`, 'client'],
+    ['a message of the app, UDP', `'here'`, 'udp'],
+  ])('a socket that is sent with %s is closed, and each message is answered', async (_what, message, handle) => {
+    const { keeper, begin, isUnharmed } = await begun(`
+      const udp = require('dgram').createSocket('udp4').bind({ port: 0, exclusive: true });
+      const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
+        const client = net.connect(server.address().port, '127.0.0.1', () => {
+          let left = 100;
+          const next = () => {
+            if (left-- > 0) process.send(${message}, ${handle}, { keepOpen: true }, next);
+            else agentSays('fault', { part: 'last', message: '' });
+          };
+          next();
+        });
+      });`);
+    const before = countDescriptors(keeper.pid);
+    await begin();
+    await keeper.event('agent-failed', 'bad');
+    await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) <= before);
+    await isUnharmed();
+  });
+
+  test('rejected messages are logged once, however many there are', async () => {
+    const { keeper, begin, dropped, isUnharmed } = await begun(`
+      for (let at = 0; at < 5_000; at += 1) {
+        agentSays('listen', {});
+        agentSays('nonsense', { at });
+        process.send({ cmd: 'NODE_HANDLE_ACK' });
+      }
+      agentSays('fault', { part: 'last', message: 'x' });`);
+    await begin();
+    await keeper.event('agent-failed', 'bad');
+    await isUnharmed();
+    expect(dropped()).toMatchObject([{ app: 'bad', count: 1 }]);
+  });
+
+  test('an app that floods its channel is read one second later, and other apps do not wait', async () => {
+    const { keeper, port, begin } = await begun(`
+      const flood = () => {
+        for (let at = 0; at < 60_000; at += 1) agentSays('connection-accepted', { seq: at });
+        say('has sent');
+      };
+      flood();`);
+    await begin();
+    await keeper.says('bad', 'has sent');
+    const startedMono = performance.now();
+    for (let at = 0; at < 20; at += 1) await ask({ port });
+    await keeper.call('snapshot');
+    expect(performance.now() - startedMono).toBeLessThan(2_000);
+  });
+
+  test('an invalid listen() is refused, and an invalid answer becomes an error', async () => {
+    const { keeper, begin } = await begun(`
+      // Adds a listener that runs before the listener of the agent.
+      process.prependListener('internalMessage', (message) => {
+        if (message.act === 'refused') say('refused', message.seq, message.code);
+        if (message.act === 'ping') agentSays('answer', { seq: message.seq, open: 'many' });
       });
-    });`);
-  const before = countDescriptors(keeper.pid);
-  await begin();
-  await keeper.event('agent-failed', 'bad');
-  await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) <= before);
-  await isUnharmed();
+      const address = '/' + 'x'.repeat(5_000);
+      agentSays('listen', { seq: 7_000, claim: { address, port: 0, family: 0, flags: 0, index: 0 } });`);
+    await begin();
+    await keeper.says('bad', 'refused 7000 EINVAL');
+    await expect(keeper.call('ping', { instanceId: 'bad', timeoutMs: 5_000 })).rejects.toMatchObject({
+      code: 'EBADMSG',
+    });
+  });
+
+  test('a worker can bind any number of UDP sockets in turn, but at most 256 at a time', async () => {
+    const { keeper, begin } = await begun(`
+      const dgram = require('dgram');
+      const bind = (then) => dgram.createSocket('udp4').on('error', (error) => say('refused', error.code))
+        .on('listening', function () { then(this); }).bind(0, '127.0.0.1');
+      let opened = 0;
+      const hold = (count) => count > 0 ? bind(() => hold(count - 1)) : bind(() => {});
+      const did = () => { say('did'); hold(256); };
+      const again = (count) => count > 0 ? bind((socket) => socket.close(() => again(count - 1))) : did();
+      again(300);`);
+    await begin();
+    await keeper.says('bad', 'did');
+    await keeper.says('bad', 'refused EMFILE');
+  });
+
+  test('a worker can retry a used UDP address more than 256 times', async () => {
+    const other = createSocket('udp4').bind(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const { keeper, begin } = await begun(`
+      const dgram = require('dgram');
+      const codes = new Set();
+      const bind = (port, left) => dgram.createSocket('udp4')
+        .on('listening', () => say('listens after', ...codes))
+        .on('error', ({ code }) => { codes.add(code); bind(left > 0 ? port : 0, left - 1); })
+        .bind(port, '127.0.0.1');
+      bind(${other.address().port}, 300);`);
+    await begin();
+    await keeper.says('bad', 'listens after EADDRINUSE\n');
+  });
+
+  test('the workers of an app share its UDP socket, and other apps cannot get it', async () => {
+    const port = await takePort();
+    const code = `
+      require('dgram').createSocket('udp4').on('error', ({ code }) => say('refused', code))
+        .on('listening', () => say('listens')).bind(${port}, '127.0.0.1');`;
+    const { keeper, begin } = await begun(code);
+    for (const id of ['first', 'second']) {
+      await keeper.spawnNode(id, 'runs-code', { app: 'udp', env: { CODE: code } });
+      await keeper.says(id, 'listens');
+    }
+    await begin();
+    await keeper.says('bad', 'refused EADDRINUSE');
+  });
 });
 
 /** The app sends its listening socket `count` times, without messages that describe the socket. */
@@ -149,49 +249,6 @@ test('a socket without its message is closed when the app exits', async () => {
   await keeper.retire('bad', { killTimeoutMs: 0 });
   await keeper.event('gone', 'bad');
   await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) < before);
-});
-
-test('rejected messages are logged once, however many there are', async () => {
-  const { keeper, begin, dropped, isUnharmed } = await hostile(`
-    for (let at = 0; at < 5_000; at += 1) {
-      agentSays('listen', {});
-      agentSays('nonsense', { at });
-      process.send({ cmd: 'NODE_HANDLE_ACK' });
-    }
-    agentSays('fault', { part: 'last', message: 'x' });`);
-  await begin();
-  await keeper.event('agent-failed', 'bad');
-  await isUnharmed();
-  expect(dropped()).toMatchObject([{ app: 'bad', count: 1 }]);
-});
-
-test('an app that floods its channel is read one second later, and other apps do not wait', async () => {
-  const { keeper, port, begin } = await hostile(`
-    const flood = () => {
-      for (let at = 0; at < 60_000; at += 1) agentSays('connection-accepted', { seq: at });
-      say('has sent');
-    };
-    flood();`);
-  await begin();
-  await keeper.says('bad', 'has sent');
-  const startedMono = performance.now();
-  for (let at = 0; at < 20; at += 1) await ask({ port });
-  await keeper.call('snapshot');
-  expect(performance.now() - startedMono).toBeLessThan(2_000);
-});
-
-test('an invalid listen() is refused, and an invalid answer becomes an error', async () => {
-  const { keeper, begin } = await hostile(`
-    // Adds a listener that runs before the listener of the agent.
-    process.prependListener('internalMessage', (message) => {
-      if (message.act === 'refused') say('refused', message.seq, message.code);
-      if (message.act === 'ping') agentSays('answer', { seq: message.seq, open: 'many' });
-    });
-    const address = '/' + 'x'.repeat(5_000);
-    agentSays('listen', { seq: 7_000, claim: { address, port: 0, family: 0, flags: 0, index: 0 } });`);
-  await begin();
-  await keeper.says('bad', 'refused 7000 EINVAL');
-  await expect(keeper.call('ping', { instanceId: 'bad', timeoutMs: 5_000 })).rejects.toMatchObject({ code: 'EBADMSG' });
 });
 
 test('an app cannot answer for a connection that a worker of another app was given', async () => {
@@ -254,49 +311,4 @@ test('an app cannot bind a path as the user of the keeper through node:cluster',
   await keeper.says('bad', 'has the answer -13');
   expect(existsSync(join(keeper.home, 'evil.sock'))).toBe(false);
   await isUnharmed();
-});
-
-test('a worker can bind any number of UDP sockets in turn, but at most 256 at a time', async () => {
-  const { keeper, begin } = await hostile(`
-    const dgram = require('dgram');
-    const bind = (then) => dgram.createSocket('udp4').on('error', (error) => say('refused', error.code))
-      .on('listening', function () { then(this); }).bind(0, '127.0.0.1');
-    let opened = 0;
-    const hold = (count) => count > 0 ? bind(() => hold(count - 1)) : bind(() => {});
-    const did = () => { say('did'); hold(256); };
-    const again = (count) => count > 0 ? bind((socket) => socket.close(() => again(count - 1))) : did();
-    again(300);`);
-  await begin();
-  await keeper.says('bad', 'did');
-  await keeper.says('bad', 'refused EMFILE');
-});
-
-test('a worker can retry a used UDP address more than 256 times', async () => {
-  const other = createSocket('udp4').bind(0, '127.0.0.1');
-  onTestFinished(() => void other.close());
-  await once(other, 'listening');
-  const { keeper, begin } = await hostile(`
-    const dgram = require('dgram');
-    const codes = new Set();
-    const bind = (port, left) => dgram.createSocket('udp4')
-      .on('listening', () => say('listens after', ...codes))
-      .on('error', ({ code }) => { codes.add(code); bind(left > 0 ? port : 0, left - 1); })
-      .bind(port, '127.0.0.1');
-    bind(${other.address().port}, 300);`);
-  await begin();
-  await keeper.says('bad', 'listens after EADDRINUSE\n');
-});
-
-test('the workers of an app share its UDP socket, and other apps cannot get it', async () => {
-  const port = await takePort();
-  const code = `
-    require('dgram').createSocket('udp4').on('error', ({ code }) => say('refused', code))
-      .on('listening', () => say('listens')).bind(${port}, '127.0.0.1');`;
-  const { keeper, begin } = await hostile(code);
-  for (const id of ['first', 'second']) {
-    await keeper.spawnNode(id, 'runs-code', { app: 'udp', env: { CODE: code } });
-    await keeper.says(id, 'listens');
-  }
-  await begin();
-  await keeper.says('bad', 'refused EADDRINUSE');
 });

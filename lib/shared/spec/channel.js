@@ -29,9 +29,10 @@ export function canUseChannel(spec) {
  */
 export function warnAboutChannel(spec) {
   const { name, waitReady, shutdownWithMessage } = spec;
-  if (canUseChannel(spec)) return [];
+  if (canUseChannel(spec)) return warnAboutSticky(spec);
   const program = `"${programName(userOfChannel(spec))}" passes no messages on`;
   return [
+    ...warnAboutSticky(spec),
     ...(waitReady
       ? [
           `"${name}" has wait_ready, but ${program}. An instance counts as online after its listen_timeout ` +
@@ -41,6 +42,20 @@ export function warnAboutChannel(spec) {
     ...(shutdownWithMessage
       ? [`"${name}" has shutdown_with_message, but ${program}. The app gets the stop signal instead.`]
       : []),
+  ];
+}
+
+/**
+ * An app of another user cannot send its connections to the manager (docs/balancing.md).
+ * @param {AppSpec} spec
+ * @returns {string[]}
+ */
+function warnAboutSticky({ name, mode, scheduling, uid }) {
+  const isOfOther = uid !== null && uid !== process.geteuid?.();
+  if (mode !== 'cluster' || scheduling !== 'sticky' || !isOfOther) return [];
+  return [
+    `"${name}" has scheduling sticky, but it runs as another user, so its workers cannot pass connections on. The ` +
+      'first worker that accepts a connection keeps it. Remove uid, or give each instance its own port.',
   ];
 }
 
