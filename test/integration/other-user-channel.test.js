@@ -329,6 +329,24 @@ send('x' * 200000)
     await waitFor('the descriptors to be closed', () => countDescriptors(keeper.pid) <= before);
   });
 
+  test('passes the channel on to Node.js, whose process.disconnect() closes nothing else', async () => {
+    const { keeper, said } = await opened();
+    const node = process.env.NCLUST_TEST_NODE ?? process.execPath;
+    const code = `process.on("message", (data) => process.send({ data }, () => process.disconnect()));
+      process.on("SIGTERM", () => process.exit(0));
+      process.on("disconnect", () => { console.log("has left"); setInterval(() => {}, 1 << 30); });
+      process.send("ready");`;
+    const params = { file: 'sh', args: ['-c', `"${node}" -e '${code}'; exit 0`], hasPreload: true };
+    await keeper.spawn('one', { ...params, cwd: '/', hasChannel: true, ...NOBODY });
+    await keeper.event('ready', 'one');
+    await keeper.call('send-message', { instanceId: 'one', message: 'ö'.repeat(100_000) });
+    await keeper.says('one', 'has left');
+    await waitFor('the echo', () => said().length === 1);
+    expect(said()).toEqual([{ data: 'ö'.repeat(100_000) }]);
+    await keeper.retire('one');
+    await keeper.event('gone', 'one');
+  });
+
   test('that cannot be started leaves nothing open', async () => {
     const { keeper } = await opened();
     await keeper.spawn('first', { file: 'true', cwd: '/', ...NOBODY });

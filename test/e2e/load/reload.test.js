@@ -1,4 +1,7 @@
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { isRoot, NOBODY } from '../../helpers/other-user.js';
 import { EVERY_REQUEST, loseNothing, reload, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { tlsEnv } from '../../helpers/traffic/target.js';
@@ -25,6 +28,18 @@ describe('a reload loses no request', () => {
   test('fork mode: 2 reloads of the only process', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { flags: QUICK });
+    await loseNothing(app, EVERY_REQUEST, () => repeat(2, () => reload(home, app)));
+    await untilNothingIsLeftOver(home);
+  });
+
+  test.runIf(isRoot).each([
+    ['cluster', { instances: 3 }],
+    ['fork', {}],
+  ])('%s mode, another user: 2 reloads', async (_mode, o) => {
+    const home = await sandbox();
+    chmodSync(join(home.work, '..'), 0o755);
+    const flags = [...QUICK, '--uid', String(NOBODY.uid), '--gid', String(NOBODY.gid)];
+    const app = await serve(home, 'serves-all', { ...o, flags });
     await loseNothing(app, EVERY_REQUEST, () => repeat(2, () => reload(home, app)));
     await untilNothingIsLeftOver(home);
   });
