@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { readStat } from '../shared/daemon/home-processes.js';
 import { findManagerProcesses } from '../shared/daemon/keeper-process.js';
 import { NclustError } from '../shared/errors.js';
@@ -26,9 +27,9 @@ export async function kill(context, _targets, { json }) {
   const wasRunning =
     (await endWithoutFolder(context.home)) ||
     (await endingSilent(context.home, async (hasEnded) => {
+      const running = hasEnded ? null : await context.runningManager();
       const client =
-        (await context.runningManager()) ??
-        (hasEnded || countSavedApps(context.home) > 0 ? await startAndLeave(context) : null);
+        running ?? (hasEnded || countSavedApps(context.home) > 0 ? await launchAndOpen(context.home) : null);
       if (client) await killAndWait(client, context.home);
       return client !== null;
     }));
@@ -79,17 +80,6 @@ async function endingSilent(home, attempt) {
 }
 
 /**
- * Starts the manager. Then replaces the connection, because the first connection would start the
- * manager again after its end.
- * @param {Context} context
- */
-async function startAndLeave(context) {
-  const starter = await context.manager();
-  await starter.close();
-  return context.runningManager();
-}
-
-/**
  * Control answers just before it exits. This function waits for the exit, so that the next command
  * does not find the old manager. Ignores ERR_NCLUST_CONNECTION_LOST, because it usually means that
  * the manager has already exited.
@@ -99,11 +89,12 @@ async function startAndLeave(context) {
 async function killAndWait(client, home) {
   const { keeperPid = 0, controlPid = 0 } = client.hello ?? {};
   try {
-    await client.request('kill', { token: newToken() });
+    await requestKill(client);
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_CONNECTION_LOST') throw error;
+  } finally {
+    await client.close();
   }
-  await client.close();
   const signal = AbortSignal.timeout(END_DEADLINE_MS);
   // Waits at the socket of the current keeper, because it may have replaced the keeper in `hello`.
   const hasLeft = await waitUntilLeft(homePaths(home).run, signal).then(
@@ -122,6 +113,45 @@ async function killAndWait(client, home) {
       `Every app has exited, but the manager (pids ${keeperPid} and ${controlPid}) did not exit within ` +
         `${END_DEADLINE_MS / 1_000}s.`,
     );
+}
+
+/** Control must answer `hello` within this time while it ends the apps, in ms. */
+const SILENT_MS = 5_000;
+const ASK_EVERY_MS = 1_000;
+
+/**
+ * Control answers `kill` after every app has exited, which may take as long as any `kill_timeout`.
+ * @param {Client} client
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<unknown>}  Rejects with ERR_NCLUST_DAEMON_UNREACHABLE if control hangs.
+ */
+async function requestKill(client, signal) {
+  const over = new AbortController();
+  const answer = client.request('kill', { token: newToken() }, { signal }).finally(() => over.abort());
+  const watch = async () => {
+    while (!over.signal.aborted) {
+      await withinDeadline(client.request('hello'));
+      await pause(ASK_EVERY_MS, undefined, { signal: over.signal }).catch(() => {}); // Aborted.
+    }
+    return answer;
+  };
+  return Promise.race([answer, watch()]);
+}
+
+/** @param {Promise<unknown>} hello */
+async function withinDeadline(hello) {
+  const timer = new AbortController();
+  const late = pause(SILENT_MS, undefined, { signal: timer.signal }).then(() => {
+    throw new NclustError(
+      'ERR_NCLUST_DAEMON_UNREACHABLE',
+      `The manager did not answer for ${SILENT_MS / 1_000}s while it stopped the apps.`,
+    );
+  });
+  try {
+    await Promise.race([hello, late]);
+  } finally {
+    timer.abort();
+  }
 }
 
 /**
@@ -172,7 +202,7 @@ async function tryToEnd(home, signal, hasEnded) {
  */
 async function tryKill(client, signal) {
   try {
-    return (await unlessLost(client.request('kill', { token: newToken() }, { signal }))) !== null;
+    return (await unlessLost(requestKill(client, signal))) !== null;
   } finally {
     await client.close();
   }
@@ -196,7 +226,7 @@ async function waitUntilGone(home, { hello }, signal) {
 
 /**
  * @param {string} home
- * @param {AbortSignal} signal
+ * @param {AbortSignal} [signal]
  */
 function open(home, signal) {
   const reach = (/** @type {AbortSignal | undefined} */ one) => connectOnly(home, one);
@@ -204,8 +234,10 @@ function open(home, signal) {
 }
 
 /**
+ * Replaces the connection that has started the manager, because it would start the manager again
+ * after its end.
  * @param {string} home
- * @param {AbortSignal} signal
+ * @param {AbortSignal} [signal]
  */
 async function launchAndOpen(home, signal) {
   const socket = await connectOrLaunch(home, signal);
@@ -240,9 +272,7 @@ export async function waitForEnd(pids, deadlineMs) {
   const endMono = performance.now() + deadlineMs;
   while (pids.some(isRunning)) {
     if (performance.now() > endMono) return false;
-    await new Promise((resolve) => {
-      setTimeout(resolve, LOOK_EVERY_MS);
-    });
+    await pause(LOOK_EVERY_MS);
   }
   return true;
 }

@@ -84,6 +84,17 @@ describe('kill ends the apps and the manager', () => {
     expect(await home.nclust('kill', { timeoutMs: LIMIT_MS })).toMatchObject({ exitStatus: 0 });
     expect(home.processes()).toEqual([]);
   });
+
+  test('if control hangs while it waits for them', async () => {
+    const home = await sandbox();
+    await home.app('ignores-sigterm', { flags: ['--kill-timeout', '2000'] });
+    const { controlPid } = await home.daemon();
+    const { done } = home.follow('kill', { timeoutMs: LIMIT_MS });
+    await home.waitFor('the end to begin', () => home.logTail().includes('"event":"ending"'));
+    process.kill(controlPid, 'SIGSTOP');
+    expect(await done).toMatchObject({ exitStatus: 0 });
+    expect(home.processes()).toEqual([]);
+  });
 });
 
 test('a command names the keeper that hangs if control is dead', async () => {
