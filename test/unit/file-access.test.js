@@ -57,10 +57,10 @@ const TABLE = {
   'daemon/keeper/host/log.js': ['openSync statSync', HOME],
   'daemon/keeper/main.js': ['readFileSync readdirSync', INSTALLED],
   'daemon/keeper/host/pipe-maker.js': ['openSync readdirSync readlinkSync', SYSTEM],
+  'daemon/keeper/enter-folder.js': ['readlinkSync', 'is called by callAsOwner() only'],
   'daemon/keeper/host/unnamed-pipes.js': ['openSync symlinkSync', HOME],
   'daemon/keeper/pipes.js': ['existsSync openSync readdirSync rmSync statSync', HOME],
   'daemon/keeper/host/processes.js': ['readFileSync readdirSync readlinkSync', SYSTEM],
-  'daemon/keeper/spawn.js': ['readlinkSync', 'is called by callAsOwner() only'],
   'daemon/keeper/sockets/unix-path.js': [
     'chmodSync linkSync lstatSync renameSync unlinkSync',
     'is called by withUid() only',

@@ -32,6 +32,7 @@ const TABLE = {
   'daemon/keeper/host/unnamed-pipes.js': [HOME, 'open symlink'],
   'daemon/keeper/lock.js': [HOME, 'link stat writeFile'],
   'daemon/keeper/pipes.js': [HOME, 'exists open stat'],
+  'daemon/keeper/sockets/unix-path.js': ['is called by withUid() only', 'chmod link lstat rename'],
   'lib/boot/install.js': ['a new file, as its owner or in a folder of root', 'open rename writeFile'],
   'lib/client/check-home.js': ['checks the folders on the way first', 'access chmod lstat stat'],
   'lib/commands/config.js': ['creates a new file only', 'exists readFile writeFile'],

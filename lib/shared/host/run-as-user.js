@@ -1,7 +1,7 @@
 // Runs a program with the rights of an app's user, who may have written or replaced the program.
 // So the program gets nothing of root: it has a session of its own without a terminal, because a
-// process can type into the terminal of its session; its folder is "/" by default, because it must
-// not inherit a folder that its user may not enter; and it has no other groups (libuv calls setgroups(2)).
+// process can type into the terminal of its session; its folder is "/", because it must not inherit
+// a folder that its user may not enter; and it has no other groups (libuv calls setgroups(2)).
 import { spawn, spawnSync } from 'node:child_process';
 import { withoutInherited } from '../daemon/inherited-descriptors.js';
 import { runWithDefaultOomScore } from '../daemon/oom-score.js';

@@ -60,7 +60,8 @@ test('shutdown_with_message is warned about where the message cannot arrive', ()
 
 test('sticky scheduling is warned about where the workers cannot pass connections on', () => {
   const own = process.geteuid();
-  const warnings = (o) => warnAboutChannel({ ...node('/app/app.js'), name: 'api', mode: 'cluster', uid: own + 1, ...o });
+  const warnings = (o) =>
+    warnAboutChannel({ ...node('/app/app.js'), name: 'api', mode: 'cluster', uid: own + 1, ...o });
   expect(warnings({ scheduling: 'sticky' })).toEqual([expect.stringContaining('"api" has scheduling sticky')]);
   expect(warnings({ scheduling: 'least-connections' })).toEqual([]);
   expect(warnings({ scheduling: 'sticky', mode: 'fork' })).toEqual([]);
