@@ -6,8 +6,8 @@ import { KeeperError } from './protocol.js';
 /** @import { Owner } from './host/owner.js' */
 
 /**
- * The keeper itself enters the folder, because a new process enters its `cwd` before it gives up the
- * rights of root.
+ * The keeper itself enters the folder, because a new process enters its `cwd` before it gives up
+ * the rights of root.
  * @template T
  * @param {string} folder
  * @param {Owner | null} owner  Must be able to enter the folder. Null: the keeper.

@@ -72,7 +72,7 @@ const TABLE = {
   'lib/shared/daemon/oom-score.js': ['readFileSync writeFileSync', SYSTEM],
   'lib/shared/event-log.js': ['openSync readFileSync readdirSync', HOME],
   'lib/shared/host/as-user.js': [
-    'lstatSync mkdirSync openSync readdirSync renameSync statSync statfsSync unlinkSync',
+    'lstatSync mkdirSync openSync opendirSync renameSync statSync statfsSync unlinkSync',
     GUARD,
   ],
   'lib/shared/host/cpus.js': ['readFileSync', SYSTEM],

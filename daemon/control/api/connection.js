@@ -34,8 +34,10 @@ const FAREWELL_MS = 1_000;
  * @property {AbortSignal} signal  Aborted when the client is gone.
  * @property {(method: string, params: object) => void} notify  Drops the notification if the client
  *   reads too slowly. Use this only if the next notification replaces the dropped data.
- * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog
- *   Drops lines if the client reads too slowly, and reports their number.
+ * @property
+ *   {(subscription: string, entries: LogEntry[], cursor?: Cursor, missed?: LogEntry[]) => void}
+ *   notifyLog  Drops lines if the client reads too slowly, and reports their number. `missed`:
+ *   lines that are already dropped.
  * @property {(subscription: string, event: object) => void} notifyEvent  Like notifyLog().
  * @property {(subscription: string, page: Page) => Promise<void>} sendLogPaced  Waits for a slow client.
  * @property {(subscription: string, page: Page) => void} sendLogNow  Never waits. For short pages.
@@ -167,8 +169,10 @@ export function serveConnection(socket, { answer, clock }) {
    * @param {string} subscription
    * @param {LogEntry[]} entries
    * @param {Cursor} [cursor]
+   * @param {LogEntry[]} [missed]
    */
-  function notifyLog(subscription, entries, cursor) {
+  function notifyLog(subscription, entries, cursor, missed = []) {
+    if (missed.length > 0) leaveOut('log', subscription, missed.length, missed);
     notifyLive('log', subscription, { entries, cursor }, entries.length, entries);
   }
 
@@ -188,14 +192,23 @@ export function serveConnection(socket, { answer, clock }) {
    * @param {LogEntry[]} [entries]
    */
   function notifyLive(method, subscription, content, count, entries = []) {
-    const before = leftOut.get(subscription) ?? { method, missed: 0, of: new Map() };
-    if (socket.writableLength > QUEUE_MAX_BYTES / 2) {
-      before.missed += count;
-      for (const { name } of entries) before.of.set(name, (before.of.get(name) ?? 0) + 1);
-      return void leftOut.set(subscription, before);
-    }
+    if (socket.writableLength > QUEUE_MAX_BYTES / 2) return leaveOut(method, subscription, count, entries);
+    const before = leftOut.get(subscription);
     leftOut.delete(subscription);
-    send(notificationLine(method, { subscription, ...content, ...dropFields(before) }));
+    send(notificationLine(method, { subscription, ...content, ...(before && dropFields(before)) }));
+  }
+
+  /**
+   * @param {'log' | 'event'} method
+   * @param {string} subscription
+   * @param {number} count
+   * @param {LogEntry[]} entries
+   */
+  function leaveOut(method, subscription, count, entries) {
+    const before = leftOut.get(subscription) ?? { method, missed: 0, of: new Map() };
+    before.missed += count;
+    for (const { name } of entries) before.of.set(name, (before.of.get(name) ?? 0) + 1);
+    leftOut.set(subscription, before);
   }
 
   /**

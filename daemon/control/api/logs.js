@@ -5,6 +5,7 @@ import { sendHistory } from '../logs/history/history.js';
 import { hasOnlyCombined } from '../logs/stream.js';
 import { logFiles } from '../spawn/params.js';
 import { matcher, select } from '../state/selectors.js';
+import { followerFor } from './live-search.js';
 import {
   BadParams,
   flag,
@@ -18,13 +19,10 @@ import {
   withDefault,
 } from './params.js';
 
-/** @import { Part } from '../../../lib/shared/logs/filter.js' */
-/** @import { LogEntry, LogStream } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Follower } from '../logs/followers.js' */
+/** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Cursor } from '../logs/history/contents.js' */
 /** @import { HistoryParts, Query } from '../logs/history/history.js' */
 /** @import { KeptFile } from '../logs/history/path-reader.js' */
-/** @import { Client } from './connection.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
@@ -106,30 +104,6 @@ export const followLogs = {
     return {};
   },
 };
-
-/**
- * @param {Client} client
- * @param {string} subscription
- * @param {{ query: Query, wants: Follower['wants'] }} o
- * @returns {Follower}
- */
-function followerFor(client, subscription, { query: { isWanted, untilMs }, wants }) {
-  const passes = (/** @type {LogEntry} */ { line, atMs }, /** @type {Part | null} */ part) =>
-    (atMs ?? 0) <= untilMs && (isWanted === null || isWanted(line, part));
-  return {
-    wants,
-    take(entries, mark, parts) {
-      const passed =
-        isWanted === null && untilMs === Infinity ? entries : entries.filter((entry, at) => passes(entry, parts[at]));
-      if (passed.length === 0) return;
-      client.notifyLog(
-        subscription,
-        passed,
-        mark ? { [mark.path]: { startedAtMs: mark.startedAtMs, offset: mark.offset } } : undefined,
-      );
-    },
-  };
-}
 
 /**
  * Includes files of processes that were started with an earlier spec.

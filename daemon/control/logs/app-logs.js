@@ -202,7 +202,7 @@ export function createAppLogs({
       const emptied = await Promise.allSettled(
         owned.map(async ({ path, user }) => files.fileAt(path)?.truncate() ?? empty(path, user)),
       );
-      archive.flush(owned.filter((_, at) => emptied[at].status === 'fulfilled'));
+      await archive.flush(owned.filter((_, at) => emptied[at].status === 'fulfilled'));
       const failed = emptied.find((one) => one.status === 'rejected');
       if (failed) throw failed.reason;
     },
@@ -237,6 +237,7 @@ export function createAppLogs({
         ...[...waiting].map((name) => `The output of "${name}" is not read yet: its pipe cannot be opened.`),
         ...rateNotices(taps),
         ...files.notices(hasApp),
+        ...archive.notices(),
         ...shippers.notices(),
         ...foreground.notices(),
       ];

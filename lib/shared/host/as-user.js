@@ -6,13 +6,13 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
+  opendirSync,
   renameSync,
   statfsSync,
   statSync,
   unlinkSync,
 } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { runAsUserSync } from './run-as-user.js';
 import { hasPermission, reach, READ, SEARCH, STICKY, systemError, WRITE } from './user-path.js';
 
@@ -119,19 +119,33 @@ export function statAsUser(user, path, { isFollowing = true } = {}) {
  * @returns {void}
  */
 export function removeAsUser(user, path) {
+  removeEachAsUser(user, dirname(path), [basename(path)]);
+}
+
+/**
+ * Faster than removeAsUser() for each name, because it goes along the path once.
+ * @param {User | null} user
+ * @param {string} folder
+ * @param {string[]} names  Regular files. They may be missing.
+ * @returns {void}
+ */
+export function removeEachAsUser(user, folder, names) {
+  const remove = (/** @type {string} */ path, /** @type {(stat: Stats) => void} */ check) => {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (!stat) return;
+    check(stat);
+    assertPlain(path, stat);
+    unlinkSync(path);
+  };
+  if (names.length === 0) return;
   orNull(() => {
-    if (!user) {
-      assertPlain(path, lstatSync(path));
-      return unlinkSync(path);
-    }
-    return reach(
+    if (!user) return names.forEach((name) => remove(join(folder, name), () => {}));
+    reach(
       user,
-      path,
+      join(folder, names[0]),
       (found) => {
-        if (found.stat === null) return;
-        allowChange(user, found, path);
-        assertPlain(path, found.stat);
-        unlinkSync(found.at(found.name));
+        for (const name of names)
+          remove(found.at(name), (stat) => allowChange(user, { ...found, stat }, join(folder, name)));
       },
       { isFollowing: false },
     );
@@ -166,17 +180,57 @@ export function renameAsUser(user, from, to) {
 }
 
 /**
+ * The user decides how many names a folder has. So this returns only the first ones, in the order
+ * of the file system.
  * @param {User | null} user
  * @param {string} folder
- * @returns {string[]}
+ * @param {number} maxNames
+ * @returns {{ names: string[], isCut: boolean }}
  */
-export function listAsUser(user, folder) {
-  if (!user) return readdirSync(folder);
+export function listAsUser(user, folder, maxNames) {
+  if (!user) return namesIn(folder, maxNames);
   return reach(user, folder, ({ stat, place, isTrusted }) => {
     if (stat === null) throw systemError('ENOENT', folder);
     if (!isTrusted && !hasPermission(user, stat, READ)) throw systemError('EACCES', folder);
-    return readdirSync(place);
+    return namesIn(place, maxNames);
   });
+}
+
+const NAMES_AT_ONCE = 1_024;
+
+/**
+ * @param {string} folder
+ * @param {number} maxNames
+ */
+function namesIn(folder, maxNames) {
+  const open = opendirSync(folder, { bufferSize: NAMES_AT_ONCE });
+  try {
+    /** @type {string[]} */
+    const names = [];
+    for (let entry = open.readSync(); entry; entry = open.readSync()) {
+      if (names.length === maxNames) return { names, isCut: true };
+      names.push(entry.name);
+    }
+    return { names, isCut: false };
+  } finally {
+    open.closeSync();
+  }
+}
+
+/**
+ * Faster than statAsUser() for each name, because it goes along the path once.
+ * @param {User | null} user
+ * @param {string} folder
+ * @param {string[]} names
+ * @returns {(Stats | null)[]}  Does not follow links.
+ */
+export function statEachAsUser(user, folder, names) {
+  const look = (/** @type {(name: string) => string} */ at) =>
+    names.map((name) => lstatSync(at(name), { throwIfNoEntry: false }) ?? null);
+  if (names.length === 0) return [];
+  if (!user) return look((name) => join(folder, name));
+  const first = join(folder, names[0]);
+  return orNull(() => reach(user, first, ({ at }) => look(at), { isFollowing: false })) ?? names.map(() => null);
 }
 
 /**

@@ -2,13 +2,14 @@
 // to a file that is still active. Start at: createArchive(), then planRetention() in retention.js,
 // a pure function.
 import { rmSync } from 'node:fs';
-import { basename } from 'node:path';
-import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
+import { basename, dirname } from 'node:path';
+import { removeAsUser, removeEachAsUser } from '../../../../lib/shared/host/as-user.js';
+import { createYield } from '../../../../lib/shared/yield.js';
 import { timesFilePath } from '../times/format.js';
 import { compressSegment } from './compression.js';
-import { createInventory, updateInventory } from './inventory.js';
+import { createInventory, REFRESHED_AT_ONCE, refreshInTurns, updateInventory } from './inventory.js';
 import { planRetention } from './retention.js';
-import { parseSegmentName, SUFFIX, readSize, UNFINISHED } from './segments.js';
+import { NAMES_MAX, parseSegmentName, SUFFIX, readSize, UNFINISHED } from './segments.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Clock } from '../../host/clock.js' */
@@ -33,6 +34,12 @@ const PAUSE_MS = 1;
  */
 const HOME_SLACK = 1 / 64;
 
+/** Segments that are removed at once. Other work goes before the removal of further ones. */
+const REMOVED_AT_ONCE = 100;
+
+/** The user of a folder can prevent removals, or add files at any time. */
+const FLUSH_LOOKS = 20;
+
 /**
  * @typedef {object} Archive
  * @property {(path: string, limits: GivenLimits, app?: string, user?: User | null) => void} hold
@@ -41,10 +48,11 @@ const HOME_SLACK = 1 / 64;
  * @property {(path: string, segment: string) => void} rotated  Removes surplus segments at once.
  * @property {(path: string, bytes: number) => void} grew  Must be fast, because it is called for
  *   each chunk.
- * @property {(files: OwnedFile[]) => void} flush
+ * @property {(files: OwnedFile[]) => Promise<void>} flush
  *   Removes all segments. The caller empties the files.
  * @property {() => Promise<void>} scan  Reads the disk now. Also runs every ten minutes.
- * @property {() => Promise<void>} idle  Resolves when no scan and no compression runs or waits.
+ * @property {() => Promise<void>} idle  Resolves when no scan, removal or compression runs or waits.
+ * @property {() => string[]} notices
  * @property {() => Promise<void>} close
  *   Idempotent. A segment that is being compressed stays uncompressed.
  */
@@ -76,6 +84,12 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   let compressing = null;
   /** @type {Promise<void>} */
   let working = Promise.resolve();
+  /** By their plain path: segments that wait for their removal. @type {Map<string, string>} */
+  const surplus = new Map();
+  /** @type {Promise<void>} */
+  let removing = Promise.resolve();
+  /** @type {string[]} */
+  let cutFolders = [];
   let isClosed = false;
   let isLookDue = false;
   /** Scans that run or wait. */
@@ -113,7 +127,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   async function lookNow() {
     if (isClosed) return;
     reported.clear();
-    await updateInventory(inventory, logsFolder, {
+    cutFolders = await updateInventory(inventory, logsFolder, {
       compressing: () => compressing?.plainPath ?? null,
       onKept: reportKept,
     });
@@ -138,7 +152,24 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       looked.flatMap(({ path, segments }) => [...segments.keys()].map((plainPath) => [plainPath, path])),
     );
     for (const { plainPath } of planRetention(kept, { homeMaxTotalBytes, nowMs: clock.nowMs() }))
-      remove(/** @type {string} */ (owners.get(plainPath)), plainPath);
+      surplus.set(plainPath, /** @type {string} */ (owners.get(plainPath)));
+    for (let left = REMOVED_AT_ONCE; left > 0 && removeNext(); left -= 1);
+    if (surplus.size > 0) removing = removing.then(removeInTurns);
+  }
+
+  /** @returns {boolean}  False: no segment waits. */
+  function removeNext() {
+    const [next] = surplus;
+    if (!next) return false;
+    const [plainPath, path] = next;
+    surplus.delete(plainPath);
+    remove(path, plainPath);
+    return true;
+  }
+
+  async function removeInTurns() {
+    const turn = createYield();
+    while (!isClosed && removeNext()) await turn();
   }
 
   /**
@@ -149,7 +180,8 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     if (compressing?.plainPath === plainPath) abort();
     inventory.drop(path, plainPath);
     try {
-      for (const suffix of ['', ...Object.values(SUFFIX)]) removeAsUser(inventory.at(path).user, plainPath + suffix);
+      const names = ['', ...Object.values(SUFFIX)].map((suffix) => basename(plainPath) + suffix);
+      removeEachAsUser(inventory.at(path).user, dirname(plainPath), names);
       rmSync(timesFilePath(timesFolder, plainPath), { force: true });
     } catch (error) {
       reportKept(path, plainPath, error); // The next scan finds the segment again.
@@ -245,8 +277,9 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     rotated(path, segment) {
       inventory.setActive(path, readSize(path, inventory.at(path).user) ?? 0);
       const name = parseSegmentName(basename(segment));
-      if (name && inventory.at(path).isKnown) inventory.refresh(path, [name]);
-      else inventory.refresh(path);
+      const known = name && inventory.at(path).isKnown ? inventory.names(path, [name]) : inventory.names(path);
+      inventory.refresh(path, known.slice(-REFRESHED_AT_ONCE));
+      if (known.length > REFRESHED_AT_ONCE) lookSoon();
       enforce(filesOf(inventory.at(path).app));
       compressNext();
     },
@@ -263,17 +296,33 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       enforce(filesOf(file.app));
       if (inventory.segmentCount() === segmentCount) countsWhenStuck.set(full, segmentCount);
     },
-    flush(files) {
+    async flush(files) {
+      const turn = createYield();
       for (const { path, user } of files) {
         inventory.at(path).user = user;
-        inventory.refresh(path);
-        for (const plainPath of [...inventory.at(path).segments.keys()]) remove(path, plainPath);
+        // A folder may have more segments than one look shows.
+        for (let look = 0; look < FLUSH_LOOKS; look += 1) {
+          await refreshInTurns(inventory, path, turn);
+          const plainPaths = [...inventory.at(path).segments.keys()];
+          if (plainPaths.length === 0) break;
+          for (const plainPath of plainPaths) {
+            remove(path, plainPath);
+            await turn();
+          }
+        }
         inventory.setActive(path, 0);
       }
     },
     scan,
+    notices: () =>
+      cutFolders.map(
+        (folder) =>
+          `The folder "${folder}" has more than ${NAMES_MAX.user} files, and nclust may not find each rotated log. ` +
+          `Remove files, or use another folder.`,
+      ),
     async idle() {
       await looking;
+      await removing;
       while (compressing) await working;
     },
     async close() {
@@ -281,6 +330,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       cancelLooks();
       abort();
       await looking;
+      await removing;
       await working;
     },
   };

@@ -1,5 +1,6 @@
 import { basename, dirname, join, sep } from 'node:path';
 import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
+import { createYield } from '../../../../lib/shared/yield.js';
 import { listNames, listSegmentNames, parseSegmentName, readSizes, readSize, UNFINISHED } from './segments.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
@@ -24,11 +25,7 @@ import { listNames, listSegmentNames, parseSegmentName, readSizes, readSize, UNF
  *   rotates ten times a second.
  */
 
-/**
- * A crash during a compression can leave a segment in both forms. The plain form is certainly
- * whole, so it comes first.
- * @type {(Compression | null)[]}
- */
+/** @type {(Compression | null)[]} */
 const FORMS = [null, 'gzip', 'zstd'];
 
 /** @param {string} logsFolder */
@@ -126,19 +123,32 @@ export function createInventory(logsFolder) {
     },
 
     /**
-     * Reads the segments again, synchronously.
      * @param {string} path
      * @param {SegmentName[]} [listed]  Default: reads the folder.
+     * @returns {SegmentName[]}  The segments in the folder, and those that were there before.
      */
-    refresh(path, listed = listSegmentNames(path, at(path).user)) {
-      const { user } = Object.assign(at(path), { isKnown: true });
-      const folder = dirname(path);
+    names(path, listed = listSegmentNames(path, at(path).user)) {
       const remembered = [...at(path).segments.keys()].flatMap(
         (plainPath) => parseSegmentName(basename(plainPath)) ?? [],
       );
-      const names = new Map([...remembered, ...listed].map((name) => [name.plainName, name]));
-      for (const [plainName, name] of names) {
-        const segment = find(folder, name, user);
+      // A crash during a compression can leave a segment in both forms. The plain form comes last
+      // here and counts, because it is certainly whole.
+      const forms = [...listed].sort((a, b) => Number(a.compression === null) - Number(b.compression === null));
+      return [...new Map([...remembered, ...forms].map((name) => [name.plainName, name])).values()];
+    },
+
+    /**
+     * Reads segments again, synchronously.
+     * @param {string} path
+     * @param {SegmentName[]} names
+     * @returns {void}
+     */
+    refresh(path, names) {
+      const { user } = Object.assign(at(path), { isKnown: true });
+      const folder = dirname(path);
+      const found = find(folder, names, user);
+      for (const { plainName } of names) {
+        const segment = found.get(plainName);
         if (segment) put(path, segment);
         else drop(path, join(folder, plainName));
       }
@@ -161,23 +171,45 @@ function bytesOf({ activeBytes, segments }) {
 
 /**
  * @param {string} folder
- * @param {SegmentName} name
+ * @param {SegmentName[]} names
  * @param {User | null} user
+ * @returns {Map<string, Segment>}  By the plain name.
  */
-function find(folder, name, user) {
+function find(folder, names, user) {
+  /** @type {Map<string, Segment>} */
+  const found = new Map();
+  const look = (/** @type {SegmentName[]} */ all) => {
+    for (const segment of readSizes(folder, all, user)) found.set(basename(segment.plainPath), segment);
+  };
+  look(names);
   for (const compression of FORMS) {
-    const segment = readSizes(folder, { ...name, compression }, user);
-    if (segment) return segment;
+    const missing = names.filter(({ plainName }) => !found.has(plainName));
+    look(missing.map((name) => ({ ...name, compression })));
   }
-  return null;
+  return found;
 }
 
-/** Limits of one turn of the loop: names read, and files checked. */
-const NAMES_AT_ONCE = 500;
-const FILES_AT_ONCE = 4;
+/** Segments that are read in one turn. Each needs about 20 us. */
+export const REFRESHED_AT_ONCE = 1_000;
 
 /**
- * Reads the disk, a few files in each turn. Removes unfinished files that a crash left.
+ * Reads all segments of a file again, in turns.
+ * @param {Inventory} inventory
+ * @param {string} path
+ * @param {ReturnType<typeof createYield>} turn
+ * @param {SegmentName[]} [listed]
+ */
+export async function refreshInTurns(inventory, path, turn, listed) {
+  const names = inventory.names(path, listed);
+  inventory.refresh(path, []);
+  for (let at = 0; at < names.length; at += REFRESHED_AT_ONCE) {
+    inventory.refresh(path, names.slice(at, at + REFRESHED_AT_ONCE));
+    await turn();
+  }
+}
+
+/**
+ * Reads the disk in turns. Removes unfinished files that a crash left.
  * @param {Inventory} inventory
  * @param {string} logsFolder  All files in this folder count. In other folders, only known files
  *   and their segments count.
@@ -186,15 +218,18 @@ const FILES_AT_ONCE = 4;
  *   The plain path of the segment that is being compressed.
  * @param {(path: string, unfinished: string, error: unknown) => void} o.onKept
  *   Called if an unfinished file cannot be removed.
+ * @returns {Promise<string[]>}  The folders that have more names than the limit.
  */
 export async function updateInventory(inventory, logsFolder, { compressing, onKept }) {
-  const yieldNowAndThen = createYield(FILES_AT_ONCE);
+  const turn = createYield();
   const seen = new Set();
+  const cut = [];
   /** @type {Map<string, User | null>} */
   const folders = new Map([[logsFolder, null]]);
   for (const { path, user } of inventory.files()) if (!folders.has(dirname(path))) folders.set(dirname(path), user);
   for (const [folder, someUser] of folders) {
-    const names = listNames(folder, someUser);
+    const { names, isCut } = listNames(folder, someUser);
+    if (isCut) cut.push(folder);
     const userOf = (/** @type {string} */ owner) => inventory.at(join(folder, owner)).user;
     const remove = (/** @type {string} */ owner, /** @type {string} */ name) => {
       try {
@@ -208,8 +243,7 @@ export async function updateInventory(inventory, logsFolder, { compressing, onKe
     for (const [owner, listed] of owners) {
       if (!isOurs(owner)) continue;
       seen.add(join(folder, owner));
-      inventory.refresh(join(folder, owner), listed);
-      await yieldNowAndThen();
+      await refreshInTurns(inventory, join(folder, owner), turn, listed);
     }
     for (const name of others) {
       const unfinished = unfinishedOf(name);
@@ -220,10 +254,11 @@ export async function updateInventory(inventory, logsFolder, { compressing, onKe
         if (sizeBytes !== null) inventory.setActive(join(folder, name), sizeBytes);
         if (sizeBytes !== null) seen.add(join(folder, name));
       }
-      await yieldNowAndThen();
+      await turn();
     }
   }
   for (const { path, limits } of inventory.files()) if (limits === null && !seen.has(path)) inventory.forget(path);
+  return cut;
 }
 
 /** @param {string} name */
@@ -237,7 +272,7 @@ function unfinishedOf(name) {
  *   by the name of the active file. `others`: names of files that are not segments.
  */
 async function sorted(names) {
-  const yieldNowAndThen = createYield(NAMES_AT_ONCE);
+  const turn = createYield();
   /** @type {Map<string, SegmentName[]>} */
   const owners = new Map();
   const others = [];
@@ -247,20 +282,7 @@ async function sorted(names) {
     if (list) list.push(segment);
     else if (segment) owners.set(segment.owner, [segment]);
     else others.push(name);
-    await yieldNowAndThen();
+    await turn();
   }
   return { owners, others };
-}
-
-/**
- * @param {number} atOnce
- * @returns {() => Promise<void> | null}  Call this after each item, and await the result: after
- *   every `atOnce` items, other work gets a turn.
- */
-function createYield(atOnce) {
-  let done = 0;
-  return () => {
-    done += 1;
-    return done % atOnce === 0 ? new Promise((resolve) => void setImmediate(resolve)) : null;
-  };
 }

@@ -1,5 +1,6 @@
 import { basename, dirname, extname, join } from 'node:path';
-import { listAsUser, statAsUser } from '../../../../lib/shared/host/as-user.js';
+import { listAsUser, statAsUser, statEachAsUser } from '../../../../lib/shared/host/as-user.js';
+import { systemError } from '../../../../lib/shared/host/user-path.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 
@@ -33,6 +34,9 @@ export const UNFINISHED = '.tmp';
 
 const DATED = /^(.*)__(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(.*)$/s;
 
+/** A user can take names in advance. If this many are taken, the rotation fails. */
+const TAKEN_MAX = 1_000;
+
 /** If a clock was set back by less than this, in ms, new segments still come after old ones. */
 const SET_BACK_MAX_MS = 24 * 3_600_000;
 
@@ -48,21 +52,28 @@ const newestMsOf = new Map();
  * @param {number} endedAtMs
  * @param {User | null} [user]
  * @returns {string}  An unused path. It sorts after the existing segments, unless the clock was set
- *   back by a day or more.
+ *   back by a day or more. Throws EEXIST if there are too many segments from the future.
  */
 export function segmentName(path, endedAtMs, user = null) {
-  const newestMs =
-    newestMsOf.get(path) ??
-    Math.max(
-      ...listSegmentNames(path, user)
-        .map((name) => name.endedAtMs)
-        .filter((ms) => ms - endedAtMs < SET_BACK_MAX_MS),
-      -Infinity,
-    );
-  let atMs = newestMs - endedAtMs < SET_BACK_MAX_MS ? Math.max(endedAtMs, newestMs + 1) : endedAtMs;
-  while (isTaken(nameAt(path, atMs), user)) atMs += 1;
-  newestMsOf.set(path, atMs);
-  return nameAt(path, atMs);
+  const newestMs = newestMsOf.get(path) ?? newestAmong(listSegmentNames(path, user), endedAtMs + SET_BACK_MAX_MS);
+  const firstMs = newestMs - endedAtMs < SET_BACK_MAX_MS ? Math.max(endedAtMs, newestMs + 1) : endedAtMs;
+  for (let atMs = firstMs; atMs < firstMs + TAKEN_MAX; atMs += 1) {
+    if (isTaken(nameAt(path, atMs), user)) continue;
+    newestMsOf.set(path, atMs);
+    return nameAt(path, atMs);
+  }
+  throw systemError('EEXIST', nameAt(path, firstMs));
+}
+
+/**
+ * @param {SegmentName[]} names
+ * @param {number} beforeMs
+ */
+function newestAmong(names, beforeMs) {
+  return names.reduce(
+    (newestMs, { endedAtMs }) => (endedAtMs < beforeMs ? Math.max(newestMs, endedAtMs) : newestMs),
+    -Infinity,
+  );
 }
 
 /**
@@ -86,24 +97,32 @@ export function listSegmentsByPath(files) {
     files.map(({ path, user }) => {
       const folder = dirname(path);
       const key = `${user?.uid} ${folder}`;
-      const known = folders.get(key) ?? byOwner(listNames(folder, user));
+      const known = folders.get(key) ?? byOwner(listNames(folder, user).names);
       folders.set(key, known);
       const names = known.get(basename(path)) ?? [];
-      return [path, names.flatMap((name) => readSizes(folder, name, user) ?? []).sort(compareAge)];
+      const newest = user ? names.sort((a, b) => a.endedAtMs - b.endedAtMs).slice(-SEGMENTS_OF_USER_MAX) : names;
+      return [path, readSizes(folder, newest, user).sort(compareAge)];
     }),
   );
 }
 
+/** A user decides how many segments its folder has. The oldest of more segments are not shown. */
+const SEGMENTS_OF_USER_MAX = 1_000;
+
+/** Limits for the names in a folder: of a user, and of the manager's own user. */
+export const NAMES_MAX = { user: 25_000, own: 500_000 };
+
 /**
  * @param {string} folder
  * @param {User | null} user
- * @returns {string[]}  Empty if the folder cannot be read.
+ * @returns {{ names: string[], isCut: boolean }}  Empty if the folder cannot be read. `isCut`: the
+ *   folder has more names.
  */
 export function listNames(folder, user) {
   try {
-    return listAsUser(user, folder);
+    return listAsUser(user, folder, user ? NAMES_MAX.user : NAMES_MAX.own);
   } catch {
-    return []; // The folder does not exist yet, or we may not read it.
+    return { names: [], isCut: false }; // The folder does not exist yet, or we may not read it.
   }
 }
 
@@ -114,7 +133,7 @@ export function listNames(folder, user) {
 export function listSegmentNames(path, user) {
   const start = `${basename(path, extname(path))}__`;
   const names = listNames(dirname(path), user)
-    .filter((name) => name.startsWith(start))
+    .names.filter((name) => name.startsWith(start))
     .flatMap((name) => parseSegmentName(name) ?? []);
   return names.filter(({ owner }) => owner === basename(path));
 }
@@ -142,15 +161,33 @@ export function parseSegmentName(name) {
 
 /**
  * @param {string} folder
- * @param {SegmentName} name
+ * @param {SegmentName[]} names
  * @param {User | null} user
- * @returns {Segment | null}  Null if there is no such segment, or we may not enter the folder.
+ * @returns {Segment[]}  Without segments that do not exist. Empty if we may not enter the folder.
  */
-export function readSizes(folder, { plainName, compression, endedAtMs }, user) {
-  const plainPath = join(folder, plainName);
-  const path = compression ? plainPath + SUFFIX[compression] : plainPath;
-  const sizeBytes = segmentSize(path, user);
-  return sizeBytes === null ? null : { path, plainPath, compression, endedAtMs, sizeBytes };
+export function readSizes(folder, names, user) {
+  const files = names.map(({ plainName, compression }) => plainName + (compression ? SUFFIX[compression] : ''));
+  const stats = statEach(folder, files, user);
+  return names.flatMap(({ plainName, compression, endedAtMs }, at) => {
+    const stat = stats[at];
+    // Skips links, because control never makes links, but a user can.
+    if (!stat?.isFile() || (user !== null && stat.nlink > 1)) return [];
+    const [path, plainPath] = [join(folder, files[at]), join(folder, plainName)];
+    return [{ path, plainPath, compression, endedAtMs, sizeBytes: stat.size }];
+  });
+}
+
+/**
+ * @param {string} folder
+ * @param {string[]} names
+ * @param {User | null} user
+ */
+function statEach(folder, names, user) {
+  try {
+    return statEachAsUser(user, folder, names);
+  } catch {
+    return []; // We may not enter the folder.
+  }
 }
 
 /**
@@ -164,21 +201,6 @@ export function readSize(path, user) {
     return stat?.isFile() ? stat.size : null;
   } catch {
     return null; // We may not enter the folder, so we can neither read nor remove the file.
-  }
-}
-
-/**
- * Skips links, because control never makes links, but a user can.
- * @param {string} path
- * @param {User | null} user
- * @returns {number | null}  Null if there is no segment, or we may not enter the folder.
- */
-function segmentSize(path, user) {
-  try {
-    const stat = statAsUser(user, path, { isFollowing: false });
-    return stat?.isFile() && (user === null || stat.nlink === 1) ? stat.size : null;
-  } catch {
-    return null; // We may not enter its folder.
   }
 }
 

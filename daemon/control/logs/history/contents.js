@@ -143,7 +143,9 @@ function activeContent(path, { timesFolder, positionOf, userOf }) {
  */
 function segmentContents(path, { timesFolder, userOf }, segments = readSegments(path, userOf(path))) {
   const user = userOf(path);
-  return segments.map(({ path: file, plainPath, compression, endedAtMs }) => {
+  // Control never rotates an empty file, but a user can plant any number of them.
+  const filled = segments.filter(({ sizeBytes }) => sizeBytes > 0);
+  return filled.map(({ path: file, plainPath, compression, endedAtMs }) => {
     const startedAtMs = readStartedAt(timesFilePath(timesFolder, plainPath)) ?? -endedAtMs;
     return { file, user, plainPath, compression, startedAtMs, endedAtMs };
   });

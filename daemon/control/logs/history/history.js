@@ -1,9 +1,10 @@
 // Knows: how `nclust logs` gets existing lines: where to begin, and how to merge lines by time.
 // Must not: change a file, or hold up the event loop for long. Start at: sendHistory(), then
 // start-positions.js and path-reader.js.
+import { yieldToEventLoop } from '../../../../lib/shared/yield.js';
 import { goesOn } from '../followers.js';
 import { MADE_AT } from './contents.js';
-import { yieldToEventLoop, mergeLines, mergeLinesNow } from './merge.js';
+import { mergeLines, mergeLinesNow } from './merge.js';
 import { createReaderTable } from './start-positions.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
@@ -70,9 +71,9 @@ export async function sendHistory(parts) {
       if (signal.aborted) break;
       const leftBytes = table.setLimits();
       if (attach && round > 0 && leftBytes <= LAST_BYTES) {
-        mergeLinesNow(table.all(), (reader, line) => void pages.add(reader, line));
+        const isDone = mergeLinesNow(table.all(), (reader, line) => void pages.add(reader, line));
         if (!pages.isEmpty()) sendNow(pages.finish());
-        if (table.all().every((reader) => reader.isExhausted)) {
+        if (isDone && table.all().every((reader) => reader.isExhausted)) {
           attach(table.unfinishedLines());
           break;
         }

@@ -1,6 +1,6 @@
+import { createYield, yieldToEventLoop } from '../../../../lib/shared/yield.js';
 import { LINE_MAX_BYTES, createLineSplitter, endOfCharacters } from '../lines.js';
 import { openContent, readLineTimes } from './content-reader.js';
-import { yieldToEventLoop } from './merge.js';
 
 /** @import { Part } from '../../../../lib/shared/logs/filter.js' */
 /** @import { Position } from '../write/open-file.js' */
@@ -78,13 +78,16 @@ async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endB
   // Whether the line at the end of the window continues after the window.
   let goesOn = false;
   let longEnd = 0;
+  const turn = createYield();
   for (let end = Math.min(reader.stat().size, endBytes); end > 0 && !signal.aborted;) {
     const begin = Math.max(0, end - WINDOW_BYTES);
     const bytes = reader.readAt(buffer.subarray(0, end - begin), begin);
     const { from, isInside } = begin === 0 ? { from: 0, isInside: false } : startOfLine(bytes);
     const lines = linesOf(bytes, from, begin, writtenAt);
     if (!goesOn) longEnd = end;
-    for (let at = lines.length - 1; at >= 0; at--) {
+    for (let at = lines.length - 1; at >= 0 && !signal.aborted; at--) {
+      const pause = turn();
+      if (pause) await pause;
       const { start, end: lineEnd, sortMs } = lines[at];
       const isLong = lineEnd - start > LINE_MAX_BYTES || (goesOn && at === lines.length - 1);
       const line = isLong && wanted.isWanted ? firstPart(reader, begin + start) : bytes.subarray(start, lineEnd);
@@ -125,6 +128,7 @@ async function fromStream(reader, content, { wanted, writtenAt, judge, signal, e
   const splitter = createLineSplitter();
   let blockAt = 0;
   let offset = 0;
+  const turn = createYield();
   /**
    * @param {Buffer} bytes
    * @param {Part | null} part
@@ -135,10 +139,15 @@ async function fromStream(reader, content, { wanted, writtenAt, judge, signal, e
     if (judge(bytes, sortMs, part?.isFirst)) found.push({ at: { startedAtMs: content.startedAtMs, offset }, sortMs });
   };
   for (let block = await reader.read(Infinity); block && !signal.aborted; block = await reader.read(Infinity)) {
-    splitter.cut(block, (bytes, to, part) => {
+    /** @type {{ bytes: Buffer, to: number, part: Part | null }[]} */
+    const lines = [];
+    splitter.cut(block, (bytes, to, part) => void lines.push({ bytes, to, part }));
+    for (const { bytes, to, part } of lines) {
+      const pause = turn();
+      if (pause) await pause;
       judgeLine(bytes, part);
       offset = blockAt + to;
-    });
+    }
     blockAt += block.length;
     if (found.length > 2 * wanted.count) found = found.slice(-wanted.count);
     await yieldToEventLoop();

@@ -1,18 +1,10 @@
+import { createYield, yieldToEventLoop } from '../../../../lib/shared/yield.js';
+
 /** @import { ReadLine } from './line-queue.js' */
 /** @import { PathReader } from './path-reader.js' */
 
 /** Limit of contents that are open at the same time. Each needs 80 KiB of memory. */
 const OPEN_MAX = 128;
-
-/**
- * Lets other work of control's event loop go first.
- * @returns {Promise<void>}
- */
-export function yieldToEventLoop() {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
 
 /**
  * Reads the lines of many paths in the order of time. Reads each path up to its limit.
@@ -24,18 +16,22 @@ export function yieldToEventLoop() {
 export async function mergeLines(readers, take, signal) {
   const open = createOpenReaders();
   const heap = createHeap();
+  const turn = createYield();
   for (const reader of readers) {
     if (signal.aborted) return;
-    if (await reader.fill()) heap.push(reader);
+    if (await reader.fill(signal)) heap.push(reader);
     open.note(reader);
     await yieldToEventLoop();
   }
   for (let reader = heap.first(); reader && !signal.aborted; reader = heap.first()) {
     const wait = take(reader, reader.shiftLine());
     if (wait) await wait;
+    // A pattern may need 3 ms for each line.
+    const pause = turn();
+    if (pause) await pause;
     if (!reader.nextLine) {
       await yieldToEventLoop();
-      const isMore = await reader.fill();
+      const isMore = await reader.fill(signal);
       open.note(reader);
       if (!isMore) heap.pop();
     }
@@ -43,19 +39,26 @@ export async function mergeLines(readers, take, signal) {
   }
 }
 
+/** Limit of mergeLinesNow(), because a pattern may need 3 ms for each line. */
+const NOW_MS = 50;
+
 /**
- * Like mergeLines(), but only for lines that can be read in this turn.
+ * Like mergeLines(), but only for lines that can be read in this turn, and for NOW_MS.
  * @param {PathReader[]} readers
  * @param {(reader: PathReader, line: ReadLine) => void} take
+ * @returns {boolean}  Whether all of these lines were taken.
  */
 export function mergeLinesNow(readers, take) {
+  const endMono = performance.now() + NOW_MS;
   const heap = createHeap();
   for (const reader of readers) if (reader.fillNow()) heap.push(reader);
   for (let reader = heap.first(); reader; reader = heap.first()) {
+    if (performance.now() > endMono) return false;
     take(reader, reader.shiftLine());
     if (!reader.nextLine && !reader.fillNow()) heap.pop();
     heap.restoreOrder();
   }
+  return true;
 }
 
 /** Closes the file of the least recently used reader when too many files are open. */

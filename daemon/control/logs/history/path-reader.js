@@ -11,6 +11,7 @@
 //
 // In each state the content is open or closed: fill() opens it, closeFile() closes it between two
 // reads.
+import { createYield } from '../../../../lib/shared/yield.js';
 import { isSamePosition } from '../hand-over.js';
 import { isInsideLine, openContent, readLineTimes } from './content-reader.js';
 import { findContentAfter, findContent, statFile, UNKNOWN } from './contents.js';
@@ -113,9 +114,15 @@ export class PathReader {
     return startedAtMs === this.#limit.startedAtMs ? this.#limit.offset - offset : Infinity;
   }
 
-  /** @returns {Promise<boolean>}  Whether there is a next line. */
-  async fill() {
-    while (!this.nextLine && !this.isExhausted) {
+  /**
+   * @param {AbortSignal} signal
+   * @returns {Promise<boolean>}  Whether there is a next line.
+   */
+  async fill(signal) {
+    const turn = createYield();
+    while (!this.nextLine && !this.isExhausted && !signal.aborted) {
+      const pause = turn();
+      if (pause) await pause;
       const open = this.#openForReading();
       const bytes = this.#bytesToRead();
       this.#accept(open && (await (bytes > 0 ? open.reader.read(bytes) : null)), open);

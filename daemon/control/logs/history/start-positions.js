@@ -1,7 +1,7 @@
+import { createYield, yieldToEventLoop } from '../../../../lib/shared/yield.js';
 import { readTimes } from '../times/times.js';
 import { createSegmentList, fileSize, findContent, MADE_AT, listNewestFirst, UNKNOWN } from './contents.js';
 import { lastStarts, findLineFrom } from './last-lines.js';
-import { yieldToEventLoop } from './merge.js';
 import { PathReader } from './path-reader.js';
 
 /** @import { Segment } from '../archive/segments.js' */
@@ -111,7 +111,9 @@ function afterLastMoment({ startedAtMs, endedAtMs }, path, source) {
 async function lastOfPath(path, wanted, { source, signal, segmentsOf, end }) {
   /** @type {Start[]} */
   let found = [];
+  const turn = createYield();
   for (const content of listNewestFirst(path, source, segmentsOf)) {
+    await turn();
     if (signal.aborted || found.length >= wanted.count) break;
     if (content.endedAtMs !== null && content.endedAtMs < wanted.sinceMs) break;
     const isLast = content.startedAtMs === end.startedAtMs;

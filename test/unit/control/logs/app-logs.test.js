@@ -64,6 +64,7 @@ beforeEach(() => {
     rotated: () => (archive.rotations += 1),
     grew() {},
     flushed: [],
+    notices: () => [],
     flush: (files) => archive.flushed.push(...files.map((file) => file.path)),
   };
   const shippers = {

@@ -119,7 +119,7 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     const reader = new PathReader(kept, { startedAtMs, offset: 0 }, source, 4);
     onTestFinished(() => reader.closeFile());
     const lines = [];
-    while (await reader.fill()) {
+    while (await reader.fill(new AbortController().signal)) {
       lines.push(reader.shiftLine().line);
       // Pretends that the file was rotated or emptied.
       startedAtMs = 2;

@@ -297,7 +297,7 @@ test('flush removes every segment of a file, in any form, and its times', async 
   await archive.idle();
   rotate(path(), 300_000);
   rotate(path('b.log'));
-  archive.flush([{ path: path(), user: null }]);
+  await archive.flush([{ path: path(), user: null }]);
   expect([kept().length, kept('b.log').length]).toEqual([0, 1]);
   await archive.idle();
   expect(readdirSync(logs).filter((name) => name.startsWith('api'))).toEqual([]);
