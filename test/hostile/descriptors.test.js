@@ -1,13 +1,16 @@
 // An app of another user sends descriptors of every kind over every descriptor that connects it to
 // the manager. None of them may reach the manager: Node.js aborts at a file, and a connection with
 // SO_LINGER blocks the process that closes it last.
+import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
 import { countDescriptors } from '../helpers/footprint.js';
 import { isRoot, NOBODY, userFolders } from '../helpers/other-user.js';
+import { takePort } from '../helpers/ports.js';
 import { sandbox } from '../helpers/sandbox.js';
 import { slowdown } from '../helpers/wait-for.js';
 
@@ -110,5 +113,56 @@ describe.runIf(isRoot && PYTHON).each(Object.entries(MODES))('%s', (_mode, { scr
   test('25,000 descriptors do not fill the manager', { timeout: TEST_MS * slowdown() }, async () => {
     const { most } = await attack({ KINDS: 'seqpacket', COUNT: '25000' });
     expect(most.descriptors).toBeLessThan(30);
+  });
+});
+
+describe.runIf(isRoot && PYTHON).each([
+  ['TCP', false],
+  ['Unix', true],
+])('the %s socket that an app shares with the manager', (_kind, isPath) => {
+  test('does not block the manager when it is closed', { timeout: TEST_MS * slowdown() }, async () => {
+    const { own, plant } = userFolders();
+    const silent = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    const connected = once(silent, 'connection');
+    await once(silent, 'listening');
+    const home = await sandbox({ isHostile: true });
+    chmodSync(join(home.work, '..'), 0o755);
+    for (const name of ['shares-its-socket.js', 'makes-socket-linger.py'])
+      plant(name, (path) => cpSync(fixturePath(name), path));
+    const words = ['start', join(own, 'shares-its-socket.js'), '--name', 'bad', '-i', '1', '--cwd', own, '--no-wait'];
+    const user = ['--uid', String(NOBODY.uid), '--gid', String(NOBODY.gid), '--restart-delay', '60s'];
+    const started = await home.nclust(...words, ...user, {
+      env: {
+        PYTHON,
+        SCRIPT: join(own, 'makes-socket-linger.py'),
+        PEER: String(silent.address().port),
+        PORT: String(await takePort()),
+        ...(isPath ? { SOCKET_PATH: join(own, 'app.sock') } : {}),
+      },
+    });
+    expect(started, started.stderr).toMatchObject({ exitStatus: 0 });
+    const [peer] = await connected;
+    onTestFinished(() => void peer.destroy());
+    // The manager has the last copies of the socket, and keeps them for the next instance.
+    await home.waitFor('the app to die', async () => (await home.list())[0].status === 'waiting restart');
+    expect(existsSync(join(own, 'sent'))).toBe(true);
+    const before = await home.daemon();
+    const wire = await home.wire();
+    const descriptors = countDescriptors(before.keeperPid) + countDescriptors(before.controlPid);
+
+    for (const command of ['stop', 'delete']) {
+      const { exitStatus, stderr } = await home.nclust(command, 'bad', { timeoutMs: 20_000 });
+      expect(exitStatus, stderr).toBe(0);
+    }
+    let slowestMs = 0;
+    await home.waitFor('the socket to be closed', async () => {
+      const startedMono = performance.now();
+      await wire.request('list', {});
+      slowestMs = Math.max(slowestMs, performance.now() - startedMono);
+      return countDescriptors(before.keeperPid) + countDescriptors(before.controlPid) < descriptors;
+    });
+    expect(await home.daemon()).toMatchObject(before);
+    expect(slowestMs).toBeLessThan(ANSWER_MS * slowdown());
   });
 });

@@ -1,10 +1,13 @@
+import { closeShared } from '../../../lib/shared/daemon/close-shared.js';
+
 /** @import { Port } from './link.js' */
 
 /**
  * Control keeps a copy of each listening socket, so that the sockets outlive the keeper. Control
  * never accepts connections on a copy.
+ * @typedef {{ data: { key: string, owner?: object | null }, handle: any }} Copy
  * @typedef {object} ListenerCopies
- * @property {(data: { key: string }, handle: any) => void} keep  Closes an earlier copy.
+ * @property {(data: Copy['data'], handle: any) => void} keep  Closes an earlier copy.
  * @property {(key: string) => void} drop
  * @property {(port: Port) => Promise<void>} handOver  Resolves when the keeper has the copies or is
  *   gone.
@@ -12,22 +15,21 @@
 
 /** @returns {ListenerCopies} */
 export function createListenerCopies() {
-  /** @type {Map<string, { data: { key: string }, handle: any }>} */
+  /** @type {Map<string, Copy>} */
   const kept = new Map();
-
-  /** @param {string} key */
-  function drop(key) {
-    kept.get(key)?.handle?.close?.();
-    kept.delete(key);
-  }
 
   return {
     keep(data, handle) {
       if (!handle) return;
-      drop(data.key);
+      const before = kept.get(data.key);
       kept.set(data.key, { data, handle });
+      if (before) close(before, { isInUse: true });
     },
-    drop,
+    drop(key) {
+      const copy = kept.get(key);
+      kept.delete(key);
+      if (copy) close(copy, { isInUse: false });
+    },
     async handOver(port) {
       const given = [...kept.values()].map(({ data, handle }, at) =>
         send(port, { v: 1, id: -1 - at, verb: 'inherit', params: data }, handle),
@@ -38,6 +40,15 @@ export function createListenerCopies() {
       if (port.connected !== false) await Promise.race([Promise.all(given), gone]);
     },
   };
+}
+
+/**
+ * @param {Copy} copy
+ * @param {{ isInUse: boolean }} o
+ */
+function close({ data, handle }, o) {
+  if (data.owner) closeShared(handle, o);
+  else handle.close?.();
 }
 
 /**

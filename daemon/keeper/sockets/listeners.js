@@ -1,6 +1,7 @@
 // The keeper creates each socket once and gives copies to the workers, which accept from one queue.
 // It keeps its copy while the app is wanted, so that queued connections survive every worker.
 import { bindAgain, BindError, bindOnce, bindToPath, REUSE_PORT } from './bind.js';
+import { closeShared } from '../../../lib/shared/daemon/close-shared.js';
 import { callAsOwner } from '../host/owner.js';
 import { removePath, restorePath } from './unix-path.js';
 
@@ -15,6 +16,7 @@ const IPV6_ONLY = 1;
  * @typedef {object} Handle  A handle of libuv that node:cluster can pass to a process.
  * @property {number} fd
  * @property {() => void} close
+ * @property {() => number} [reset]  For TCP. Closes, too.
  * @property {(out: { address?: string }) => number} [getpeername]
  * @property {(out: { address?: string, port?: number, family?: string }) => number} [getsockname]
  *   For TCP. Also returns an error of bind(2) that libuv has deferred.
@@ -183,7 +185,7 @@ export class Listeners {
     const before = this.#table.get(key);
     const out = { address: claim.address ?? '', port: 0, family: 'pipe' };
     handle.getsockname?.(out);
-    if (before) close(before);
+    if (before) close(before, { isInUse: true });
     const listener = {
       key,
       isAnnounced: false,
@@ -258,9 +260,11 @@ function overlap({ bound, claim }, wanted) {
 /**
  * Uses the rights of the owner, because libuv removes the path that it has bound.
  * @param {Pick<Listener, 'owner' | 'handle'>} listener
+ * @param {{ isInUse: boolean }} [o]
  */
-function close({ owner, handle }) {
-  callAsOwner(owner, () => handle.close());
+function close({ owner, handle }, o) {
+  if (owner) closeShared(handle, { ...o, close: () => callAsOwner(owner, () => handle.close()) });
+  else handle.close();
 }
 
 /** @param {Pick<Listener, 'owner' | 'claim'>} listener */
