@@ -243,7 +243,7 @@ function makeParts(logs, leave) {
     environment: createEnvironment({ clock, secrets: createSecrets({ clock }) }),
     newInstanceId: () => randomUUID() + mark,
     cpus: availableCpus,
-    findOrphans: (uidsOf) => findOrphans({ home: paths.home, run: paths.run, mark, uidsOf }),
+    findOrphans: (uidsOf, uids) => findOrphans({ home: paths.home, run: paths.run, mark, uidsOf, uids }),
     launchKeeper: (from) =>
       launchKeeper({
         from: from ?? own,

@@ -11,7 +11,7 @@ import { describeError } from './host/log.js';
 import { createOrphans } from './orphans.js';
 import { readOwner } from './host/owner.js';
 import { openInput } from './pipes.js';
-import { createProcessTable } from './host/processes.js';
+import { createProcessTable, uidOf } from './host/processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
 import { retire, sweep } from './retire.js';
 import { spawnProcess } from './spawn.js';
@@ -21,6 +21,7 @@ import { spawnProcess } from './spawn.js';
 /** @import { Handle } from './sockets/listeners.js' */
 /** @import { Log } from './host/log.js' */
 /** @import { ChannelEnds } from './channel-ends.js' */
+/** @import { Ours } from './host/processes.js' */
 /** @import { OneWay } from './pipes.js' */
 /** @import { AdoptParams, RetireParams, SpawnParams } from './protocol.js' */
 
@@ -67,7 +68,7 @@ export class Keeper {
     this.#version = version;
     this.#emit = emit;
     this.#log = log;
-    this.#tools = { processTable: createProcessTable(), log };
+    this.#tools = { processTable: createProcessTable(() => this.#listOurs()), log };
     this.#messages = createAppMessages((name, data, onSent) => emit(name, data, undefined, onSent));
     this.#onDropped = createDropLog(log);
     const children = () => this.#children.values();
@@ -82,6 +83,21 @@ export class Keeper {
     });
     this.#agents = new Agents({ sockets: this.#sockets, balancer, emit, onDropped: this.#onDropped });
     this.#orphans = createOrphans({ childOf: (instanceId) => this.#children.get(instanceId), agents: this.#agents });
+  }
+
+  /** @returns {Ours} */
+  #listOurs() {
+    const children = [...this.#children.values()];
+    const uids = children.flatMap(({ pid, owner, retirement }) => [
+      owner?.uid,
+      // An app may have changed its user itself.
+      uidOf(pid),
+      ...(retirement?.relatives ?? []).map(({ uid }) => uid),
+    ]);
+    return {
+      uids: new Set([process.geteuid?.(), ...uids].filter((uid) => typeof uid === 'number')),
+      pids: new Set(children.map(({ pid }) => pid)),
+    };
   }
 
   /** @returns {Record<string, Verb>} */

@@ -79,7 +79,7 @@ export const RULES = {
   'daemon/control/web': ['api', 'lib/shared'],
   'daemon/control/web/page': ['lib/render', 'lib/shared'],
   'daemon/keeper': ['daemon/agent/tree', 'daemon/keeper/host', 'daemon/keeper/sockets', 'lib/shared/daemon'],
-  'daemon/keeper/host': [],
+  'daemon/keeper/host': ['lib/shared/daemon'],
   'daemon/keeper/sockets': ['daemon/keeper/host', 'lib/shared/daemon'],
   lib: ['lib/config', 'lib/library', 'lib/shared'],
   'lib/boot': ['lib/client', 'lib/config/spec', 'lib/shared'],

@@ -42,7 +42,7 @@ const TABLE = {
   'lib/doctor/facts.js': [HARMLESS, 'exists readFile stat'],
   'lib/profile/output-file.js': [ONCE, 'lstat open stat writeFile'],
   'lib/run/first-process.js': [KERNEL, 'exists readFile'],
-  'lib/shared/daemon/home-processes.js': [KERNEL, 'readFile realpath stat'],
+  'lib/shared/daemon/home-processes.js': [KERNEL, 'open realpath stat'],
   'lib/shared/daemon/oom-score.js': [KERNEL, 'readFile writeFile'],
   'lib/shared/event-log.js': [HOME, 'open readFile'],
   'lib/shared/host/as-user.js': ['is what goes along a path with the rights of a user', 'lstat open rename stat'],

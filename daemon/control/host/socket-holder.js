@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ACCOUNT_FILES, splitLines } from '../../../lib/shared/daemon/accounts.js';
-import { isSameHome, readEnviron } from '../../../lib/shared/daemon/home-processes.js';
+import { isSameHome, readEnviron, readProcFile, readStart } from '../../../lib/shared/daemon/home-processes.js';
 
 /** @import { Holder, ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 
@@ -30,15 +30,25 @@ const LISTENS = '00010000';
  */
 export function createHolderFinder({ nowMs }, home) {
   /** Answers for every port, because apps that start together fail within one interval. */
-  let last = { atMs: -Infinity, pidOf: /** @type {Map<string, string>} */ (new Map()) };
+  let last = {
+    atMs: -Infinity,
+    rows: /** @type {Map<string, string[][]>} */ (new Map()),
+    /** @type {Map<string, string> | null} */
+    pidOf: null,
+  };
   return ({ code, family, port, isUdp }) => {
     if (code !== 'EADDRINUSE' || family === 0 || port === 0 || process.platform !== 'linux') return null;
     const { tables, state } = isUdp ? UDP : TCP;
-    const sockets = tables.flatMap((table) => holdersOf(port, table, state));
-    if (sockets.length === 0) return null;
     const atMs = nowMs();
-    if (Math.abs(atMs - last.atMs) >= LOOK_EVERY_MS) last = { atMs, pidOf: findSockets() };
-    const pid = sockets.map(({ socket }) => last.pidOf.get(socket)).find((one) => one !== undefined);
+    if (Math.abs(atMs - last.atMs) >= LOOK_EVERY_MS) last = { atMs, rows: new Map(), pidOf: null };
+    const sockets = tables.flatMap((table) => {
+      const rows = last.rows.get(table) ?? rowsOf(table);
+      last.rows.set(table, rows);
+      return holdersOf(port, rows, state);
+    });
+    if (sockets.length === 0) return null;
+    const pidOf = (last.pidOf ??= findSockets());
+    const pid = sockets.map(({ socket }) => pidOf.get(socket)).find((one) => one !== undefined);
     if (pid !== undefined) return describeHolder(pid, home);
     return { pid: 0, command: `a program of user ${userOf(sockets[0].uid)}` };
   };
@@ -79,7 +89,7 @@ const INSPECTOR_PORT = 9229;
  * @param {string} pid
  */
 function listInspectorPorts(pid) {
-  const text = `${readFile(pid, 'cmdline')}\0${readFile(pid, 'environ')}`;
+  const text = `${readProcFile(pid, 'cmdline')}\0${readProcFile(pid, 'environ')}`;
   return [...text.matchAll(INSPECT)].map(([, port = INSPECTOR_PORT]) => Number(port));
 }
 
@@ -113,7 +123,7 @@ const PM2 = /^PM2 v/;
  */
 function describeHolder(pid, home) {
   const command = commandOf(pid);
-  const status = readFile(pid, 'status');
+  const status = readProcFile(pid, 'status');
   const [, parent] = /^PPid:\s*(\d+)$/m.exec(status) ?? [];
   const isPm2 = PM2.test(command) || (parent !== undefined && PM2.test(commandOf(parent)));
   const other = homeOf(pid);
@@ -127,8 +137,8 @@ function describeHolder(pid, home) {
  * @param {string} pid
  */
 function commandOf(pid) {
-  const name = readFile(pid, 'comm').trim();
-  const program = basename(readFile(pid, 'cmdline').split('\0')[0]);
+  const name = readProcFile(pid, 'comm').trim();
+  const program = basename(readProcFile(pid, 'cmdline').split('\0')[0]);
   return program.startsWith(name) && !program.includes(' ') ? program : name.replace(/ \($/, '');
 }
 
@@ -137,7 +147,7 @@ function commandOf(pid) {
  * @returns {string | null}  Null: neither a keeper nor a process of an app.
  */
 function homeOf(pid) {
-  const [, title] = /^nclust keeper \(([^\0]*?)\)?(\0|$)/.exec(readFile(pid, 'cmdline')) ?? [];
+  const [, title] = /^nclust keeper \(([^\0]*?)\)?(\0|$)/.exec(readProcFile(pid, 'cmdline')) ?? [];
   const env = readEnviron(pid);
   if (title === undefined && !env.has('NCLUST_INSTANCE')) return null;
   // The title may be cut, but only the same user and root may read the environment.
@@ -150,29 +160,26 @@ function userOf(uid) {
 }
 
 /**
- * @param {string} pid
- * @param {string} file
- */
-function readFile(pid, file) {
-  return read(() => readFileSync(`/proc/${pid}/${file}`, 'utf8'), '');
-}
-
-/**
  * @param {number} port
- * @param {string} table
+ * @param {string[][]} rows
  * @param {string} wanted
  * @returns {{ socket: string, uid: string }[]}
  */
-function holdersOf(port, table, wanted) {
+function holdersOf(port, rows, wanted) {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  return rowsOf(table).flatMap(([, local = '', , state, , , , uid, , inode]) =>
+  return rows.flatMap(([, local = '', , state, , , , uid, , inode]) =>
     state === wanted && local.endsWith(end) ? [{ socket: `socket:[${inode}]`, uid }] : [],
   );
 }
 
+/**
+ * Every user decides how many sockets there are. The kernel shows TCP sockets that listen first.
+ */
+const TABLE_MAX_BYTES = 4 * 1024 * 1024;
+
 /** @param {string} table */
 function rowsOf(table) {
-  return read(() => readFileSync(`/proc/net/${table}`, 'utf8'), '')
+  return read(() => readStart(`/proc/net/${table}`, TABLE_MAX_BYTES), '')
     .split('\n')
     .map((line) => line.trim().split(/\s+/));
 }

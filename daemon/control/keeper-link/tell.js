@@ -38,7 +38,7 @@ import { getSlotHistory } from '../state/registry.js';
  * @property {Environment} environment
  * @property {() => string} newInstanceId
  * @property {() => number} cpus
- * @property {(uidsOf: UidsOf) => Orphan[]} findOrphans
+ * @property {(uidsOf: UidsOf, uids: Set<number | null>) => Orphan[]} findOrphans
  * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: the present
  *   installation.
  * @property {(spec: AppSpec) => AppSpec} substituteMissingNode

@@ -1,6 +1,13 @@
 import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isAppOfHome, listPids, readEnviron, readStat, realPath } from '../../../lib/shared/daemon/home-processes.js';
+import {
+  isAppOfHome,
+  listPids,
+  readEnviron,
+  readStat,
+  realPath,
+  statIfThere,
+} from '../../../lib/shared/daemon/home-processes.js';
 
 /** @import { Stats } from 'node:fs' */
 
@@ -40,12 +47,14 @@ const SET_UID = 0o4000;
  * @param {string} o.run  The folder of the keeper's pipes.
  * @param {string} o.mark  See homeMark().
  * @param {UidsOf} o.uidsOf
+ * @param {Set<number | null>} o.uids  The users of all slots.
  * @param {number} [o.ownUid]
  * @param {string} [o.proc]
  * @returns {Orphan[]}  Empty if there is no /proc.
  */
-export function findOrphans({ home, run, mark, uidsOf, ownUid = process.getuid?.() ?? 0, proc = '/proc' }) {
+export function findOrphans({ home, run, mark, uidsOf, uids, ownUid = process.getuid?.() ?? 0, proc = '/proc' }) {
   const marked = listPids(proc)
+    .filter((pid) => mayBeOurs(pid, { uids, ownUid, run, proc }))
     .flatMap((pid) => readMarked(pid, { home, mark, proc }) ?? [])
     .filter((process) => isOurs(process, { uids: uidsOf(slotOf(process)), ownUid, run, proc }));
   const byPid = new Map(marked.map((process) => [process.pid, process]));
@@ -61,6 +70,17 @@ export function findOrphans({ home, run, mark, uidsOf, ownUid = process.getuid?.
     if (!orphans.has(instanceId)) orphans.set(instanceId, describe(process, { instanceId, bootMs, run, proc, ownUid }));
   }
   return [...orphans.values()];
+}
+
+/**
+ * Any user can start any number of processes with an environment of megabytes, so the environments
+ * of strangers are not read.
+ * @param {number} pid
+ * @param {{ uids: Set<number | null>, ownUid: number, run: string, proc: string }} o
+ */
+function mayBeOurs(pid, { uids, ownUid, run, proc }) {
+  const uid = statIfThere(join(proc, String(pid)))?.uid ?? Number.NaN;
+  return uid === ownUid || uids.has(uid) || [0, 1, 2].some((fd) => findPipe(proc, pid, fd, run) !== null);
 }
 
 /**

@@ -27,7 +27,10 @@ export async function takeOverOrphans(context, { notes, children, known }) {
   if (notes[ORPHANS_NOTE_KEY]) return [];
   const held = new Set(children.map((child) => child.instanceId));
   const orphans = context.parts
-    .findOrphans((id) => uidsOf(findSlot(context.registry, id)?.app))
+    .findOrphans(
+      (id) => uidsOf(findSlot(context.registry, id)?.app),
+      new Set(context.registry.desired.apps.flatMap(uidsOf)),
+    )
     .filter((orphan) => !held.has(orphan.instanceId));
   const labelled = orphans.map((orphan, nth) => ({
     orphan,

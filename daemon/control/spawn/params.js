@@ -45,11 +45,20 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
     ...(isNode && spec.mode === 'cluster' ? { scheduling: spec.scheduling } : {}),
     cwd: spec.cwd,
     ...(isWayTrusted(readUser(spec), spec.cwd) ? { isCwdTrusted: true } : {}),
-    env: { ...instanceEnv(spec, place, home, secrets), NCLUST_INSTANCE: instanceId },
+    env: withMarkersFirst({ ...instanceEnv(spec, place, home, secrets), NCLUST_INSTANCE: instanceId }),
     logFiles: standInFiles(label),
     ...(spec.uid === null ? {} : { uid: spec.uid }),
     ...(spec.gid === null ? {} : { gid: spec.gid }),
   };
+}
+
+/**
+ * Only the first 256 KiB of an environment are searched for these variables.
+ * @param {Record<string, string>} env
+ */
+function withMarkersFirst(env) {
+  const { NCLUST_INSTANCE, NCLUST_HOME, pm_id, name } = env;
+  return { NCLUST_INSTANCE, NCLUST_HOME, pm_id, name, ...env };
 }
 
 /**

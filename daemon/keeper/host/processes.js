@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
+import { readProcFile, statIfThere } from '../../../lib/shared/daemon/home-processes.js';
 
 const MARKER = 'NCLUST_INSTANCE='; // For the process of a keeper: OF_KEEPER in keeper-process.js.
 const CHANNEL = /(^|[\0 ])NODE_CHANNEL_FD=/;
@@ -15,7 +16,8 @@ const PS_MS = 2_000;
  * @property {number} ppid
  * @property {number} pgid
  * @property {string | null} startTicks  Distinguishes reused pids. null without /proc.
- * @property {string | null} instanceId  A marker in the environment. Children inherit it.
+ * @property {string | null} instanceId  A marker in the environment. Children inherit it. Null for
+ *   a process of a stranger, see isOfOurs().
  * @property {number | null} uid  The real user. On Linux null if the process has no marker.
  * @property {boolean} [hasChannel]  It was started with the IPC channel in its environment.
  * @property {string} [command]  Its command line, without /proc.
@@ -49,34 +51,79 @@ export function listRelatives(table, { instanceId, pid: leader, owner }, known) 
   return table.filter(({ pid }) => family.has(pid));
 }
 
-/** @returns {() => Promise<ProcessEntry[]>}  Calls within a turn of the event loop share one scan. */
-export function createProcessTable() {
+/**
+ * The users and the main processes of instances. The users include the keeper's own user.
+ * @typedef {{ uids: Set<number>, pids: Set<number> }} Ours
+ */
+
+/**
+ * @param {() => Ours} listOurs
+ * @returns {() => Promise<ProcessEntry[]>}  Calls within a turn of the event loop share one scan.
+ */
+export function createProcessTable(listOurs) {
   /** @type {Promise<ProcessEntry[]> | null} */
   let next = null;
   return () => {
     next ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
       next = null;
-      return process.platform === 'linux' ? fromProc() : fromPs();
+      return process.platform === 'linux' ? fromProc(listOurs()) : fromPs();
     });
     return next;
   };
 }
 
-/** @returns {ProcessEntry[]} */
-function fromProc() {
-  const entries = [];
-  for (const entry of readdirSync('/proc')) {
+/**
+ * @param {Ours} ours
+ * @returns {ProcessEntry[]}
+ */
+function fromProc(ours) {
+  const rows = readdirSync('/proc').flatMap((entry) => {
     const pid = Number(entry);
-    if (!Number.isInteger(pid)) continue;
-    const stat = readStat(pid);
-    if (!stat || stat.hasExited) continue;
-    const environ = readProc(pid, 'environ') ?? '';
+    const stat = Number.isInteger(pid) ? readStat(pid) : null;
+    return stat && !stat.hasExited ? [{ pid, ppid: stat.ppid, pgid: stat.pgid, startTicks: stat.startTicks }] : [];
+  });
+  const isOurs = isOfOurs(rows, ours);
+  return rows.map((row) => {
+    const environ = isOurs(row) ? (readProc(row.pid, 'environ') ?? '') : '';
     const instanceId = readMarker(environ);
-    const uid = instanceId === null ? null : readUid(pid);
-    const hasChannel = CHANNEL.test(environ);
-    entries.push({ pid, ppid: stat.ppid, pgid: stat.pgid, startTicks: stat.startTicks, instanceId, uid, hasChannel });
+    return {
+      ...row,
+      instanceId,
+      uid: instanceId === null ? null : readUid(row.pid),
+      hasChannel: CHANNEL.test(environ),
+    };
+  });
+}
+
+/** @typedef {Pick<ProcessEntry, 'pid' | 'ppid' | 'pgid'>} Row */
+
+/**
+ * Whether a process may belong to an instance. Any user can start any number of processes with an
+ * environment of megabytes, so the environments of strangers are not read.
+ * @param {Row[]} rows
+ * @param {Ours} ours
+ * @returns {(row: Row) => boolean}
+ */
+function isOfOurs(rows, { uids, pids }) {
+  /** @type {Map<number, number[]>} */
+  const children = new Map();
+  for (const { pid, ppid } of rows) {
+    const siblings = children.get(ppid);
+    if (siblings) siblings.push(pid);
+    else children.set(ppid, [pid]);
   }
-  return entries;
+  const family = new Set(pids);
+  // A loop over a set also visits members that are added during the loop.
+  for (const pid of family) for (const child of children.get(pid) ?? []) family.add(child);
+  return ({ pid, pgid }) => family.has(pid) || pids.has(pgid) || uids.has(uidOf(pid) ?? Number.NaN);
+}
+
+/**
+ * @param {number} pid
+ * @returns {number | null}  The effective user. Null: the process has exited.
+ */
+export function uidOf(pid) {
+  return statIfThere(`/proc/${pid}`)?.uid ?? null;
 }
 
 /**
@@ -155,12 +202,7 @@ function readMarker(environ) {
  * @param {string} file
  */
 function readProc(pid, file) {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
-  } catch {
-    // The process has exited (ENOENT, ESRCH), or belongs to another user (EACCES).
-    return null;
-  }
+  return readProcFile(pid, file) || null;
 }
 
 /** @returns {Promise<ProcessEntry[]>} */

@@ -1,6 +1,6 @@
 // Decides by /proc which processes belong to a home. Linux only.
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
 
 /**
  * @param {string} [proc]
@@ -16,10 +16,36 @@ export function listPids(proc = '/proc') {
  * @param {number | string} pid
  * @param {string} file
  * @param {string} [proc]
- * @returns {string}  Empty if the process has exited, or belongs to another user.
+ * @returns {string}  At most PROC_MAX_BYTES. Empty if the process has exited, or belongs to another
+ *   user.
  */
 export function readProcFile(pid, file, proc = '/proc') {
-  return tryTo(() => readFileSync(`${proc}/${pid}/${file}`, 'utf8'), '');
+  return tryTo(() => readStart(`${proc}/${pid}/${file}`, PROC_MAX_BYTES), '');
+}
+
+/** A process decides how long its command line and its environment are. */
+const PROC_MAX_BYTES = 256 * 1024;
+
+const shared = Buffer.allocUnsafe(PROC_MAX_BYTES);
+
+/**
+ * Reads a file of the kernel, whose size other users decide.
+ * @param {string} path
+ * @param {number} maxBytes
+ */
+export function readStart(path, maxBytes) {
+  const fd = openSync(path, 'r');
+  try {
+    let bytes = shared;
+    let length = 0;
+    for (let got = -1; got !== 0 && length < maxBytes; length += got) {
+      if (length === bytes.length) bytes = Buffer.concat([bytes], 4 * length);
+      got = readSync(fd, bytes, length, Math.min(bytes.length, maxBytes) - length, null);
+    }
+    return bytes.toString('utf8', 0, length);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /**

@@ -21,8 +21,9 @@ export function findManagerProcesses(home) {
   const uid = statIfThere(home)?.uid ?? process.geteuid?.();
   return listPids().flatMap((pid) => {
     if (pid === process.pid) return [];
-    const role = TITLE.exec(readProcFile(pid, 'cmdline'))?.[1];
-    if (!role || statIfThere(`/proc/${pid}`)?.uid !== uid) return [];
+    // The owner comes first, because other users may have any number of processes.
+    const role = statIfThere(`/proc/${pid}`)?.uid === uid ? TITLE.exec(readProcFile(pid, 'cmdline'))?.[1] : undefined;
+    if (!role) return [];
     return isSameHome(pid, readEnviron(pid).get('NCLUST_HOME') ?? '', home)
       ? [{ pid, role: /** @type {ManagerProcess['role']} */ (role) }]
       : [];

@@ -33,7 +33,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(join(proc, '..'), { recursive: true, force: true }));
 
-function addProcess(pid, { ppid = 1, startTicks = '500', state = 'S', uid = OWN, exe = 'app', env = {}, fds = {} }) {
+function addProcess(
+  pid,
+  { ppid = 1, startTicks = '500', state = 'S', uid = OWN, owner = OWN, exe = 'app', env = {}, fds = {} },
+) {
   const folder = join(proc, String(pid));
   mkdirSync(join(folder, 'fd'), { recursive: true });
   writeFileSync(
@@ -49,6 +52,7 @@ function addProcess(pid, { ppid = 1, startTicks = '500', state = 'S', uid = OWN,
   writeFileSync(join(folder, 'status'), `Name:\ta\nUid:\t${uid}\t0\t0\t0\n`);
   symlinkSync(join(proc, '..', exe), join(folder, 'exe'));
   for (const [fd, target] of Object.entries(fds)) symlinkSync(target, join(folder, 'fd', fd));
+  if (owner !== OWN) chownSync(folder, owner, owner);
 }
 
 const env = (instance, more = {}) => ({
@@ -60,7 +64,8 @@ const env = (instance, more = {}) => ({
 });
 /** Returns the users of a slot. Slot 3 ran as another user before. Slot 5 does not exist. */
 const uidsOf = (id) => ({ 3: [APP, FORMER], 4: [null] })[id] ?? null;
-const find = (more = {}) => findOrphans({ home: '/home/n', run, mark: '.ours', uidsOf, proc, ...more });
+const uids = new Set([APP, FORMER, null]);
+const find = (more = {}) => findOrphans({ home: '/home/n', run, mark: '.ours', uidsOf, uids, proc, ...more });
 
 test('an orphan is found by its marker, with its slot, its pipes and its identity', () => {
   addProcess(10, { env: env('i1', { A: 'x=y' }), fds: { 1: join(run, 'p-1-1'), 2: '/dev/null' } });
@@ -165,5 +170,20 @@ describe('a process with the marker is', () => {
 });
 
 test('a machine without /proc has no orphans', () => {
-  expect(findOrphans({ home: '/h', run: '/h/run', mark: '.h', uidsOf, proc: join(proc, 'missing') })).toEqual([]);
+  expect(findOrphans({ home: '/h', run: '/h/run', mark: '.h', uidsOf, uids, proc: join(proc, 'missing') })).toEqual([]);
+});
+
+test.runIf(isRoot)('the environment of a stranger is not read, except with a pipe of the keeper', () => {
+  // Without the check of the owner, this process would pass as one of slot 3.
+  addProcess(10, { uid: APP, owner: STRANGER, env: env('i1') });
+  addProcess(11, { uid: APP, owner: APP, env: env('i2') });
+  chownSync(join(run, 'p-1-1'), APP, APP);
+  addProcess(12, { uid: STRANGER, owner: STRANGER, env: env('i3'), fds: { 1: join(run, 'p-1-1') } });
+  expect(find().map(({ pid }) => pid)).toEqual([11, 12]);
+});
+
+test('an environment is read up to 256 KiB', () => {
+  addProcess(10, { env: { A: 'x'.repeat(256 * 1024), ...env('i1') } });
+  addProcess(11, { env: { ...env('i2'), A: 'x'.repeat(256 * 1024) } });
+  expect(find().map(({ pid }) => pid)).toEqual([11]);
 });

@@ -63,7 +63,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     symlinkSync(closed, join(own, 'logs'));
     expect(() => openAsUser(NOBODY, join(own, 'logs/secret'), READING)).toThrow('EACCES');
     expect(() => openAsUser(NOBODY, join(own, 'logs/new'), APPENDING)).toThrow('EACCES');
-    expect(() => listAsUser(NOBODY, join(own, 'logs'))).toThrow('EACCES');
+    expect(() => listAsUser(NOBODY, join(own, 'logs'), 9)).toThrow('EACCES');
     expect(() => makeFolderAsUser(NOBODY, join(own, 'logs/new'))).toThrow('EACCES');
     expect(() => removeAsUser(NOBODY, join(own, 'logs/secret'))).toThrow('EACCES');
     expect(() => renameAsUser(NOBODY, join(own, 'logs/secret'), join(own, 'logs/gone'))).toThrow('EACCES');
@@ -137,7 +137,8 @@ describe.runIf(isRoot)('a path of another user', () => {
   test('names in the folder of the user are renamed and removed', () => {
     closeSync(openAsUser(NOBODY, join(own, 'a'), APPENDING));
     renameAsUser(NOBODY, join(own, 'a'), join(own, 'b'));
-    expect(listAsUser(NOBODY, own, 9)).toEqual({ names: ['b'], isCut: false });
+    expect(listAsUser(NOBODY, own, 1)).toEqual({ names: ['b'], isCut: false });
+    expect(listAsUser(NOBODY, own, 0)).toEqual({ names: [], isCut: true });
     removeAsUser(NOBODY, join(own, 'b'));
     removeAsUser(NOBODY, join(own, 'b'));
     expect(readdirSync(own)).toEqual([]);
