@@ -138,7 +138,8 @@ export function watchForApp(
     const isElsewhere = changed.some((root) => isFolder(root) || folders.includes(root));
     if (!before || replaced.length > 0 || isElsewhere || isRetried) reopen();
     if (changed.some((root) => !isFolder(root))) reopenFiles();
-    if (before) unreported.push(...changed.filter(isSeen), ...replaced);
+    // A push() of all at once would throw, because a user may replace 200,000 folders.
+    if (before) for (const path of [...changed.filter(isSeen), ...replaced]) unreported.push(path);
     if (isReady || error) report();
   }
 

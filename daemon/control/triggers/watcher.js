@@ -81,6 +81,9 @@ function loadChokidar() {
   return require('chokidar');
 }
 
+/** Other work goes between, because a user decides how many folders a watched folder has. */
+const STATS_AT_ONCE = 500;
+
 /** Links that a look checks, because node_modules of pnpm has thousands. */
 const LINKS_PER_LOOK = 100;
 
@@ -132,11 +135,16 @@ export function createPlaces(followsLinks) {
     async replaced() {
       const due = isStirred ? [...places.keys()] : takeLinks();
       isStirred = false;
-      const now = await Promise.all(due.map((path) => stat(path).then(placeOf, () => null)));
-      const paths = due.filter((path, at) => {
-        const place = places.get(path);
-        return place && now[at] !== null && now[at] !== place.identity;
-      });
+      /** @type {string[]} */
+      const paths = [];
+      for (let at = 0; at < due.length; at += STATS_AT_ONCE) {
+        const some = due.slice(at, at + STATS_AT_ONCE);
+        const now = await Promise.all(some.map((path) => stat(path).then(placeOf, () => null)));
+        for (const [nth, path] of some.entries()) {
+          const place = places.get(path);
+          if (place && now[nth] !== null && now[nth] !== place.identity) paths.push(path);
+        }
+      }
       isStirred ||= paths.length > 0; // The next user of this watcher gets the same answer.
       return paths;
     },

@@ -98,6 +98,16 @@ test('a folder below a root that was replaced is watched again, and counts as a 
   expect([watchers.length, watchers[0].isClosed, calls]).toEqual([2, true, ['a/dist']]);
 });
 
+test('200,000 replaced folders count as changes', async () => {
+  await begin();
+  watchers[0].onReady();
+  watchers[0].moved = Array.from({ length: 200_000 }, (_, at) => `/a/${at}`);
+  await turn(1_000);
+  watchers[1].onReady();
+  await turn(500);
+  expect(calls).toEqual(['a/199999']);
+});
+
 test('a file counts as changed when its state differs, and folders are not watched again', async () => {
   there['/f'] = 'file:1:1:10:5:5';
   const watch = await begin(['/a', '/f']);
