@@ -33,25 +33,18 @@ export async function stack(context, words, { json }) {
   const { client, worker } = await selectWorker(context, words);
   const look = () => client.request('stack', { target: String(worker.id), durationMs: LOOK_MS });
   const { slot, stack: seen } = await look();
-  const { toFilePath, isOfApp, takeStack } = await import('../profile/stack.js');
+  const { readAgentStack, isOfApp, takeStack } = await import('../profile/stack.js');
   /**
    * @param {any} answer
    * @param {boolean} wasHeldUp
    * @returns {Stack}
    */
-  const turning = ({ busy, frames, resources }, wasHeldUp) => ({
+  const turning = (answer, wasHeldUp) => ({
     slot,
     isHeldUp: false,
     wasHeldUp,
-    busy,
     durationMs: LOOK_MS,
-    frames: frames.map((/** @type {any} */ { name, url, line, column }) => ({
-      name,
-      file: toFilePath(url),
-      line,
-      column,
-    })),
-    resources,
+    ...readAgentStack(answer),
   });
   if (seen) return turning(seen, false);
 

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { NclustError } from '../shared/errors.js';
-import { INSPECTOR_URL } from '../shared/wire/protocol.js';
 import { listeningPorts, openDebugger, SilentProcess } from './debugger.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -101,13 +100,33 @@ async function findInspector({ pid, name, id, addresses }, before, signal) {
 /** @param {number} port */
 async function inspectorAt(port) {
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/json/list`, { signal: AbortSignal.timeout(ANSWER_MS) });
-    const [first] = /** @type {any[]} */ (await response.json());
-    const url = first?.webSocketDebuggerUrl;
-    return typeof url === 'string' && INSPECTOR_URL.test(url) ? url : null;
+    const response = await fetch(`http://127.0.0.1:${port}/json/list`, {
+      redirect: 'error',
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    const [first] = JSON.parse(await readText(response));
+    const id = INSPECTOR_ID.exec(first.webSocketDebuggerUrl)?.[1];
+    // Only the id counts, because an app may answer here, and name the inspector of another process.
+    return id === undefined ? null : `ws://127.0.0.1:${port}/${id}`;
   } catch {
     return null; // The port belongs to another server, or the answer took too long.
   }
+}
+
+const INSPECTOR_ID = /^ws:\/\/[^/]+\/([\w-]{1,100})$/;
+
+const LIST_MAX_BYTES = 64 * 1024;
+
+/** @param {Response} response */
+async function readText({ body }) {
+  const chunks = [];
+  let bytes = 0;
+  for await (const chunk of /** @type {AsyncIterable<Uint8Array>} */ (/** @type {unknown} */ (body))) {
+    bytes += chunk.length;
+    if (bytes > LIST_MAX_BYTES) throw new Error('the answer is too long');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /**

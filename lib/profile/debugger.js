@@ -1,8 +1,14 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { WebSocket } from 'ws';
 
-/** Maximum size of an answer. It is large, because the answer with a profile is one message. */
-const ANSWER_MAX_BYTES = 1024 ** 3;
+/** Limit for an answer. It is large, because the answer with a profile is one message. */
+const ANSWER_MAX_BYTES = 128 * 1024 ** 2;
+
+/** Limit for all messages together. */
+const RECEIVED_MAX_BYTES = 256 * 1024 ** 2;
+
+/** An error of the process. Code of the app may answer in place of the inspector. */
+const ERROR_MAX_CHARS = 500;
 
 const SHUT_MS = 2_000;
 
@@ -42,14 +48,35 @@ export async function openDebugger(url) {
   /** @type {Map<string, (params: any) => void>} */
   const listeners = new Map();
   let lastId = 0;
+  let receivedBytes = 0;
 
-  socket.on('message', (data) => {
-    const { id, method, params, result, error } = JSON.parse(String(data));
-    if (method) return void listeners.get(method)?.(params);
+  /** @param {import('ws').RawData} data */
+  function receive(data) {
+    const text = String(data);
+    receivedBytes += text.length;
+    if (receivedBytes > RECEIVED_MAX_BYTES) throw new Error('it sends too much');
+    const { id, method, params, result, error } = Object(JSON.parse(text));
+    if (method) return void listeners.get(method)?.(Object(params));
     const pending = waiting.get(id);
     waiting.delete(id);
-    if (error) pending?.reject(new Error(error.message));
-    else pending?.resolve(result);
+    if (error) pending?.reject(new Error(String(error.message).slice(0, ERROR_MAX_CHARS)));
+    else pending?.resolve(Object(result));
+  }
+
+  /** @param {Error} error */
+  function fail(error) {
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+    socket.terminate();
+  }
+
+  socket.on('message', (data) => {
+    try {
+      receive(data);
+    } catch (error) {
+      const why = /** @type {Error} */ (error).message.slice(0, ERROR_MAX_CHARS);
+      fail(new Error(`its message is not one of the inspector of Node.js (${why})`));
+    }
   });
   const closed = new Promise((resolve) => {
     socket.once('close', resolve);
@@ -58,11 +85,8 @@ export async function openDebugger(url) {
     socket.once('open', resolve);
     socket.once('error', reject);
   });
-  socket.on('error', () => {}); // 'close' follows.
-  void closed.then(() => {
-    for (const { reject } of waiting.values()) reject(new Error('the process has exited, or its inspector was closed'));
-    waiting.clear();
-  });
+  socket.on('error', (error) => fail(error)); // A message is too long, for example.
+  void closed.then(() => fail(new Error('the process has exited, or its inspector was closed')));
 
   /** @type {Debugger['ask']} */
   function ask(method, params = {}, timeoutMs = 0) {

@@ -14,6 +14,15 @@ import { builtin, withTimeout } from './debugger.js';
 /** How long the process may take to reach JavaScript code. */
 const PAUSE_MS = 5_000;
 
+// Code of an app may answer in place of the inspector or the agent. So the functions below accept
+// any value.
+
+const FRAMES_MAX = 1_000;
+const TEXT_MAX_CHARS = 2_000;
+
+/** Limit of scripts whose names are kept. A large app has some thousands. */
+const SCRIPTS_MAX = 100_000;
+
 /**
  * Pauses the process.
  * @param {Debugger} inside
@@ -22,41 +31,70 @@ const PAUSE_MS = 5_000;
 export async function takeStack(inside) {
   /** @type {Map<string, string>} */
   const files = new Map();
-  inside.on('Debugger.scriptParsed', ({ scriptId, url }) => files.set(scriptId, url));
+  inside.on('Debugger.scriptParsed', ({ scriptId, url }) => {
+    if (files.size < SCRIPTS_MAX) files.set(textOf(scriptId), textOf(url));
+  });
   const paused = new Promise((resolve) => inside.on('Debugger.paused', resolve));
   await inside.ask('Debugger.enable', {}, PAUSE_MS);
   await inside.ask('Debugger.pause', {}, PAUSE_MS);
   const { callFrames, asyncStackTrace } = await withTimeout(PAUSE_MS, paused);
-  return [
-    ...callFrames.map((/** @type {any} */ { functionName, location }) =>
-      frame(functionName, files.get(location.scriptId) ?? '', location),
-    ),
-    ...asyncFrames(asyncStackTrace),
-  ];
+  const frames = framesIn(callFrames).map(({ functionName, location }) => {
+    const { scriptId, lineNumber, columnNumber } = Object(location);
+    return frame(textOf(functionName), files.get(textOf(scriptId)) ?? '', { lineNumber, columnNumber });
+  });
+  for (let trace = Object(asyncStackTrace); trace.callFrames && frames.length < FRAMES_MAX;) {
+    for (const { functionName, url, lineNumber, columnNumber } of framesIn(trace.callFrames))
+      frames.push(frame(`async ${textOf(functionName)}`, textOf(url), { lineNumber, columnNumber }));
+    trace = Object(trace.parent);
+  }
+  return frames.slice(0, FRAMES_MAX);
 }
 
 /**
- * @param {any} trace
- * @returns {Frame[]}
+ * @param {unknown} frames
+ * @returns {any[]}
  */
-function asyncFrames(trace) {
-  if (!trace) return [];
-  return [
-    ...trace.callFrames.map((/** @type {any} */ { functionName, url, lineNumber, columnNumber }) =>
-      frame(`async ${functionName}`, url, { lineNumber, columnNumber }),
-    ),
-    ...asyncFrames(trace.parent),
-  ];
+function framesIn(frames) {
+  return Array.isArray(frames) ? frames.slice(0, FRAMES_MAX).map(Object) : [];
+}
+
+/**
+ * @param {any} stack  The answer of an agent.
+ * @returns {{ busy: number, frames: Frame[], resources: Record<string, number> }}
+ */
+export function readAgentStack(stack) {
+  const { busy, frames, resources } = Object(stack);
+  const counts = Object.entries(Object(resources)).slice(0, FRAMES_MAX);
+  return {
+    busy: numberOf(busy),
+    frames: framesIn(frames).map(({ name, url, line, column }) => ({
+      name: textOf(name),
+      file: toFilePath(textOf(url)),
+      line: numberOf(line),
+      column: column === null ? null : numberOf(column),
+    })),
+    resources: Object.fromEntries(counts.map(([name, count]) => [textOf(name), numberOf(count)])),
+  };
+}
+
+/** @param {unknown} value */
+function textOf(value) {
+  return typeof value === 'string' ? value.slice(0, TEXT_MAX_CHARS) : '';
+}
+
+/** @param {unknown} value */
+function numberOf(value) {
+  return typeof value === 'number' ? value : 0;
 }
 
 /**
  * @param {string} name
  * @param {string} url
- * @param {{ lineNumber: number, columnNumber?: number }} at  From 0.
+ * @param {{ lineNumber: unknown, columnNumber: unknown }} at  From 0.
  * @returns {Frame}
  */
-function frame(name, url, { lineNumber, columnNumber = 0 }) {
-  return { name, file: toFilePath(url), line: lineNumber + 1, column: columnNumber + 1 };
+function frame(name, url, { lineNumber, columnNumber }) {
+  return { name, file: toFilePath(url), line: numberOf(lineNumber) + 1, column: numberOf(columnNumber) + 1 };
 }
 
 /**
@@ -69,8 +107,12 @@ export function isOfApp({ file }) {
 }
 
 /** @param {string} url */
-export function toFilePath(url) {
-  return url.startsWith('file://') ? fileURLToPath(url) : url;
+function toFilePath(url) {
+  try {
+    return url.startsWith('file://') ? fileURLToPath(url) : url;
+  } catch {
+    return url; // Node.js itself makes no such URL of a file.
+  }
 }
 
 const BEGIN_MS = 15_000;
@@ -93,7 +135,7 @@ export async function takeInside(inside, { kind, durationMs, output, signal }) {
   await inside.ask(`${kind.domain}.${kind.start}`, {}, BEGIN_MS);
   await pause(durationMs, undefined, { signal });
   const { profile } = await inside.ask(`${kind.domain}.${kind.stop}`, {}, END_MS);
-  output.write(JSON.stringify(profile));
+  output.write(JSON.stringify(Object(profile)));
 }
 
 /**
