@@ -40,24 +40,26 @@ const QUIET_LOOKS = 200;
  * resets the connections in the queue. With this wait, one takeover in 130 resets a request;
  * without the wait, one takeover in seven does.
  * @param {() => void} then
+ * @param {number} [quietMs]  How long the process must have been quiet.
  */
-function callWhenQuiet(then) {
+function callWhenQuiet(then, quietMs = 1) {
   const { performance } = require('node:perf_hooks');
   const { setTimeout } = require('node:timers');
   const isolate = createIsolation(then);
-  const look = isolate((/** @type {number} */ looksLeft) => {
+  const look = isolate((/** @type {number} */ looksLeft, /** @type {number} */ quietLeft) => {
     const { idleTime } = performance.nodeTiming;
     const sinceMono = nowMono();
     setTimeout(
       isolate(() => {
         const busyMs = nowMono() - sinceMono - (performance.nodeTiming.idleTime - idleTime);
-        if (busyMs < QUIET_MS || looksLeft === 0) then();
-        else look(looksLeft - 1);
+        const left = busyMs < QUIET_MS ? quietLeft - 1 : quietMs;
+        if (left === 0 || looksLeft === 0) then();
+        else look(looksLeft - 1, left);
       }),
       1,
     );
   });
-  look(QUIET_LOOKS);
+  look(QUIET_LOOKS, quietMs);
 }
 
 /**
@@ -107,6 +109,9 @@ function moveTo(use, handle) {
   callWhenQuiet(close);
 }
 
+/** Longer than in a takeover, because the app may send requests to itself when it listens. */
+const HAND_OVER_QUIET_MS = 5;
+
 /**
  * Ends the own socket of a server, so that the keeper can bind its address.
  * @param {Use} use
@@ -123,7 +128,7 @@ function handOver({ handle, claim }, channel, then) {
     if (!channel.isOpen() || !(handle.fd >= 0) || handle.getsockname(name) !== 0) return;
     closeWithName(handle);
     then(name.port);
-  });
+  }, HAND_OVER_QUIET_MS);
 }
 
 /** The backlog of lib/net.js. */

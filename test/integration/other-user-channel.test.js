@@ -117,13 +117,15 @@ describe.runIf(isRoot).each(MODES)('%s: an app of another user', (mode) => {
 
   test('has the same traces of its channel as an app of the same user, and passes none on', async () => {
     const { keeper, start } = await opened();
+    // The agent closes a server, of which Node.js forgets the handle a little later.
     const code = `const { execFileSync } = require('node:child_process');
       const { readlinkSync } = require('node:fs');
       const seen = execFileSync('sh', ['-c', 'ls -l /proc/self/fd; env'], { stdio: ['ignore', 'pipe', 'ignore'] });
       const isSeen = (fd) => seen.includes(readlinkSync('/proc/self/fd/' + fd));
       say('passed on', seen.includes('\\nNCLUST_AGENT=') || seen.includes('\\nNODE_CHANNEL_FD='), isSeen(3), isSeen(4));
       setTimeout(() => say(
-        'active', process.getActiveResourcesInfo(), Object.keys(process), process.listenerCount('error'), '.'
+        'active', process.getActiveResourcesInfo().filter((name) => name !== 'TCPServerWrap'), Object.keys(process),
+        process.listenerCount('error'), '.'
       ));`;
     await start('one', code, { mode });
     await start('own', code, { mode, uid: undefined, gid: undefined });
