@@ -41,6 +41,26 @@ export function deployError({ name, doing, failed, accounts, isPlain, isExec }) 
   });
 }
 
+/**
+ * The script has succeeded, but did not report what the next step needs.
+ * @param {{ name: string, doing: string, accounts: Account[], host: string, key: string }} o
+ */
+export function wrongReport({ name, doing, accounts, host, key }) {
+  const value = accounts.find((account) => account.host === host)?.reports[key];
+  const found = value === undefined ? `no ${key}` : `a ${key} that cannot be right (${value.slice(0, SHOWN_CHARS)})`;
+  const where = accounts.map((account) => `\n  ${account.host}: ${tell(account)}.`).join('');
+  return new NclustError(
+    'ERR_NCLUST_DEPLOY_FAILED',
+    `${doing} "${name}" failed on ${host}: it reported ${found}.${where}`,
+    {
+      hint: `See whether a program on ${host} prints or replaces output of git: ssh ${host} git --version`,
+      data: { host, step: key, hosts: accounts },
+    },
+  );
+}
+
+const SHOWN_CHARS = 100;
+
 /** @param {Account} account */
 function tell({ reports: { previous, switched, back, active }, isBegun }) {
   const before =

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 
+/** @import { Readable } from 'node:stream' */
 /** @import { Deployment } from './settings.js' */
 
 /** @typedef {{ stream: 'out' | 'err', text: string }} Line */
@@ -92,12 +92,12 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
     // Ignores errors: if the child exits before it has read all input, its exit status shows why.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
-    createInterface({ input: child.stdout }).on('line', (line) => {
+    cutLines(child.stdout, (line) => {
       const at = mark === null ? -1 : line.indexOf(mark);
       if (at !== 0) onLine({ stream: 'out', text: at === -1 ? line : line.slice(0, at) });
       if (at !== -1) note(reports, line.slice(at + /** @type {string} */ (mark).length + 1));
     });
-    createInterface({ input: child.stderr }).on('line', (text) => onLine({ stream: 'err', text }));
+    cutLines(child.stderr, (text) => onLine({ stream: 'err', text }));
     child.once('error', reject);
     // After an abort, close the streams, because processes of the child may keep them open.
     child.once('exit', () => {
@@ -110,11 +110,49 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
   });
 }
 
+/** A longer line is passed on in parts, because the host decides how long a line is. */
+const LINE_MAX_CHARS = 64 * 1024;
+
+/**
+ * A carriage return ends a line, too, because programs print their progress with it.
+ * @param {Readable} stream
+ * @param {(line: string) => void} onLine
+ */
+function cutLines(stream, onLine) {
+  let held = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk) => {
+    const lines = `${held}${chunk}`.split(/\r\n|\n|\r(?!$)/);
+    held = lines.pop() ?? '';
+    lines.forEach(onLine);
+    if (held.length <= LINE_MAX_CHARS) return;
+    onLine(held);
+    held = '';
+  });
+  stream.on('end', () => {
+    if (held !== '') onLine(held.replace(/\r$/, ''));
+  });
+}
+
+/** The facts that the scripts report. */
+const KEYS = new Set([
+  'active',
+  'back',
+  'commit',
+  'held',
+  'locked',
+  'previous',
+  'release',
+  'step',
+  'switched',
+  'unlocked',
+]);
+
 /**
  * @param {Record<string, string>} reports
  * @param {string} said
  */
 function note(reports, said) {
   const [key] = said.split(' ', 1);
-  reports[key] = said.slice(key.length + 1);
+  if (KEYS.has(key)) reports[key] = said.slice(key.length + 1);
 }

@@ -1,7 +1,7 @@
 // Knows: `nclust deploy`: the shell scripts for the hosts, what runs where, and in which order.
 // Must not: leave a host without a complete current release.
 // Start at: setUp() and update() below, then scripts.js; remote.js runs ssh.
-import { deployError } from './failure.js';
+import { deployError, wrongReport } from './failure.js';
 import { lockScript, unlockScript } from './lock.js';
 import { runLocal, runRemote } from './remote.js';
 import {
@@ -99,6 +99,7 @@ export async function revert(deployment, around, back) {
   const accounts = await onHosts(deployment, around, {
     doing: 'Reverting',
     script: () => revertScript(deployment, back, newLock(around)),
+    mustReport: { active: RELEASE },
   });
   for (const { host, reports } of accounts) around.talk(`${host} runs ${reports.active}.`);
 }
@@ -225,21 +226,32 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
   // Only the first host resolves the ref, so that all hosts get the same commit even if the ref
   // changes in the repository during the deployment.
   const resolve = () => resolveScript(deployment, ref);
-  const [resolved] = await onHosts(deployment, around, { doing, hosts: hosts.slice(0, 1), script: resolve });
+  const [resolved] = await onHosts(deployment, around, {
+    doing,
+    hosts: hosts.slice(0, 1),
+    script: resolve,
+    mustReport: { commit: COMMIT },
+  });
   const { commit } = resolved.reports;
   around.talk(`${doing} ${deployment.name}: ${ref} is ${commit}.`);
 
   const time = new Date(around.nowMs).toISOString().replace(/\D/g, '').slice(0, 14);
   const hasHook = hookName === 'post-deploy' && deployment.hooks['pre-deploy'] !== '';
   const stage = () => stageScript(deployment, { commit, time, hasHook });
-  const staged = await onHosts(deployment, around, { doing, hosts, script: stage });
+  const staged = await onHosts(deployment, around, { doing, hosts, script: stage, mustReport: { release: RELEASE } });
 
   const known = new Map(staged.map(({ host, reports }) => [host, reports]));
   const activate = (/** @type {string} */ host) =>
     activateScript(deployment, { release: known.get(host)?.release ?? '', hookName, lock });
-  const activated = await onHosts(deployment, around, { doing, hosts, script: activate, known });
+  const mustReport = { active: RELEASE };
+  const activated = await onHosts(deployment, around, { doing, hosts, script: activate, known, mustReport });
   for (const { host, reports } of activated) around.talk(`${host} runs ${reports.active}.`);
 }
+
+const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+
+/** A name in the folder of releases. */
+const RELEASE = /^\w[\w.-]{0,199}$/;
 
 /**
  * Runs a script on each host. Without isParallel, stops at the first host that fails.
@@ -252,6 +264,7 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
  * @param {Map<string, Record<string, string>>} [o.known]  Earlier reports, by host.
  * @param {(host: string, reports: Record<string, string>) => void} [o.onReports]  Called for each
  *   host on which the script ran, even if the script failed.
+ * @param {Record<string, RegExp>} [o.mustReport]  The facts that each host must report.
  * @param {boolean} [o.isPlain]  The script does not change releases. Then an error does not list
  *   the releases.
  * @param {boolean} [o.isExec]  The script is a command of the user. nclust exits with its status.
@@ -260,7 +273,16 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
 async function onHosts(
   deployment,
   around,
-  { doing, hosts = deployment.hosts, script, known = new Map(), onReports = () => {}, isPlain = false, isExec = false },
+  {
+    doing,
+    hosts = deployment.hosts,
+    script,
+    known = new Map(),
+    onReports = () => {},
+    mustReport = {},
+    isPlain = false,
+    isExec = false,
+  },
 ) {
   /** @type {Account[]} */
   const accounts = hosts.map((host) => ({ host, reports: { ...known.get(host) }, isBegun: false }));
@@ -283,5 +305,8 @@ async function onHosts(
   // The error names hosts in the order of the config.
   failed.sort((a, b) => hosts.indexOf(a.host) - hosts.indexOf(b.host));
   if (failed.length > 0) throw deployError({ name: deployment.name, doing, failed, accounts, isPlain, isExec });
+  for (const [key, form] of Object.entries(mustReport))
+    for (const { host, reports } of accounts)
+      if (!form.test(reports[key] ?? '')) throw wrongReport({ name: deployment.name, doing, accounts, host, key });
   return accounts;
 }

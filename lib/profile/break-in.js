@@ -106,7 +106,7 @@ async function inspectorAt(port) {
     });
     const [first] = JSON.parse(await readText(response));
     const id = INSPECTOR_ID.exec(first.webSocketDebuggerUrl)?.[1];
-    // Only the id counts, because an app may answer here and name the inspector of another process.
+    // Only the id counts. An app may answer here, and name the inspector of another process.
     return id === undefined ? null : `ws://127.0.0.1:${port}/${id}`;
   } catch {
     return null; // The port belongs to another server, or the answer took too long.
