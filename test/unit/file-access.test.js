@@ -80,6 +80,7 @@ const TABLE = {
   'lib/shared/host/git-folder.js': ['lstatSync stat', OWN_RIGHTS],
   'lib/shared/host/read-regular.js': ['* as fs', OWN_RIGHTS],
   'lib/shared/host/replace-file.js': ['openSync renameSync rmSync writeFileSync', HOME],
+  'lib/shared/host/run-as-user.js': ['mkdtempSync openSync rmSync', 'a new folder that only the manager may enter'],
   'lib/shared/host/system-limits.js': ['readFileSync', SYSTEM],
   'lib/shared/host/user-path.js': ['lstatSync openSync readlinkSync', GUARD],
   'lib/shared/settings/settings.js': ['openSync readFileSync', HOME],

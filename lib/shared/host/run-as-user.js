@@ -3,6 +3,10 @@
 // process can type into the terminal of its session; its folder is "/", because it must not inherit
 // a folder that its user may not enter; and it has no other groups (libuv calls setgroups(2)).
 import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { withoutInherited } from '../daemon/inherited-descriptors.js';
 import { runWithDefaultOomScore } from '../daemon/oom-score.js';
 
@@ -12,7 +16,7 @@ import { runWithDefaultOomScore } from '../daemon/oom-score.js';
  * @typedef {object} Limits
  * @property {Record<string, string | undefined>} env  All variables of the program.
  * @property {number} timeoutMs
- * @property {number} maxBytes  Of the output.
+ * @property {number} maxBytes  Of the output. With 0, the program of runAsUserSync() has no output.
  */
 
 /**
@@ -43,10 +47,13 @@ const afterMs = (ms, onTime) => {
 export function runAsUser(owner, file, args, o) {
   const { cwd, env, timeoutMs, maxBytes, stream = 'stdout', after = afterMs } = o;
   return new Promise((resolve, reject) => {
-    const ends = ['stdin', 'stdout', 'stderr'].map((one) => (one === stream ? 'pipe' : 'ignore'));
+    const pipe = isOther(owner) ? openPipe() : null;
+    const ends = ['stdin', 'stdout', 'stderr'].map((one) => (one === stream ? (pipe?.given ?? 'pipe') : 'ignore'));
     const child = withoutInherited(ends, (stdio) =>
       runWithDefaultOomScore(() => spawn(file, args, { ...optionsAsUser(owner, cwd), env, stdio })),
     );
+    if (pipe) closeSync(pipe.given);
+    const source = pipe ? new Socket({ fd: pipe.own, writable: false }) : child[stream];
     /** @type {Buffer[]} */
     const chunks = [];
     let length = 0;
@@ -58,24 +65,55 @@ export function runAsUser(owner, file, args, o) {
     /** @param {'time' | 'bytes'} exceeded */
     const giveUp = (exceeded) => {
       if (child.exitCode === null && child.signalCode === null) endGroup(child.pid);
-      child[stream]?.destroy(); // A process that has left the group may keep the pipe open.
+      source?.destroy(); // A process that has left the group may keep the pipe open.
       child.unref();
       finish({ code: null, signal: null, exceeded });
     };
     const cancel = after(timeoutMs, () => giveUp('time'));
     child.on('error', (error) => {
       cancel();
+      source?.destroy();
       reject(error);
     });
-    child.on('exit', () => endGroup(child.pid));
-    child.on('close', (code, signal) => finish({ code, signal, exceeded: null }));
+    child.on('exit', (code, signal) => {
+      endGroup(child.pid);
+      const end = () => finish({ code, signal, exceeded: null });
+      if (source?.closed === false) source.once('close', end);
+      else end();
+    });
     // If descriptors ran out, there is no pipe; the 'error' event reports that.
-    child[stream]?.on('data', (/** @type {Buffer} */ chunk) => {
+    source?.on('data', (/** @type {Buffer} */ chunk) => {
       length += chunk.length;
       if (length > maxBytes) giveUp('bytes');
       else chunks.push(chunk);
     });
   });
+}
+
+/** @param {Owner} owner */
+function isOther({ uid }) {
+  return uid !== null && uid !== process.geteuid?.();
+}
+
+/**
+ * Makes a pipe for the output of a program. The pipes of Node.js are Unix sockets, over which the
+ * program could send a connection that blocks the process that closes it (SO_LINGER).
+ * @returns {{ own: number, given: number }}  Throws an error of the system.
+ */
+function openPipe() {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-'));
+  try {
+    const path = join(folder, 'pipe');
+    const { error, status } = spawnSync('mkfifo', ['-m', '600', path], {
+      env: { PATH: process.env.PATH },
+      stdio: 'ignore',
+    });
+    if (error ?? status !== 0) throw error ?? new Error(`mkfifo exited with code ${status}`);
+    const own = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return { own, given: openSync(path, constants.O_WRONLY) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /**
@@ -88,7 +126,7 @@ export function runAsUser(owner, file, args, o) {
  */
 export function runAsUserSync(owner, file, args, { env, timeoutMs, maxBytes }) {
   const limits = { timeout: timeoutMs, maxBuffer: maxBytes, killSignal: /** @type {const} */ ('SIGKILL') };
-  const { pid, status, signal, stdout, error } = withoutInherited(['ignore', 'pipe', 'ignore'], (stdio) =>
+  const { pid, status, signal, stdout, error } = withoutInherited(['ignore', maxBytes > 0 ? 'pipe' : 'ignore', 'ignore'], (stdio) =>
     runWithDefaultOomScore(() => spawnSync(file, args, { ...optionsAsUser(owner), ...limits, env, stdio })),
   );
   // The program may have exited long ago, if another process kept its output open.
@@ -98,7 +136,7 @@ export function runAsUserSync(owner, file, args, { env, timeoutMs, maxBytes }) {
   return {
     code: status,
     signal,
-    output: stdout,
+    output: stdout ?? Buffer.alloc(0),
     exceeded: code === 'ETIMEDOUT' ? 'time' : code === 'ENOBUFS' ? 'bytes' : null,
   };
 }

@@ -76,7 +76,24 @@ describe.each(Object.entries(VARIANTS))('%s', (_name, start) => {
     killIfThere(pid);
   });
 
+  test.runIf(isRoot)('returns the whole output of another user, and throws if the program is missing', async () => {
+    const limits = { ...LIMITS, maxBytes: 1_000_000 };
+    expect((await run(NOBODY, 'head -c 300000 /dev/zero; exit 3', limits)).output).toHaveLength(300_000);
+    expect(await run(NOBODY, 'yes')).toMatchObject({ code: null, exceeded: 'bytes' });
+    await expect(start(NOBODY, '/no/such', [], LIMITS)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
   test('throws if the program is missing', async () => {
     await expect(start(SELF, '/no/such', [], LIMITS)).rejects.toMatchObject({ code: 'ENOENT' });
   });
+});
+
+test.runIf(isRoot)('a program of another user gets no socket, over which it could send a descriptor', async () => {
+  const { output } = await runAsUser(
+    NOBODY,
+    '/bin/sh',
+    ['-c', 'for one in 0 1 2; do readlink /proc/$$/fd/$one; done'],
+    LIMITS,
+  );
+  expect(output.toString()).toMatch(/^\/dev\/null\n\/.*\/pipe \(deleted\)\n\/dev\/null\n$/);
 });
