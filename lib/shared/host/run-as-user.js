@@ -126,8 +126,9 @@ function openPipe() {
  */
 export function runAsUserSync(owner, file, args, { env, timeoutMs, maxBytes }) {
   const limits = { timeout: timeoutMs, maxBuffer: maxBytes, killSignal: /** @type {const} */ ('SIGKILL') };
-  const { pid, status, signal, stdout, error } = withoutInherited(['ignore', maxBytes > 0 ? 'pipe' : 'ignore', 'ignore'], (stdio) =>
-    runWithDefaultOomScore(() => spawnSync(file, args, { ...optionsAsUser(owner), ...limits, env, stdio })),
+  const { pid, status, signal, stdout, error } = withoutInherited(
+    ['ignore', maxBytes > 0 ? 'pipe' : 'ignore', 'ignore'],
+    (stdio) => runWithDefaultOomScore(() => spawnSync(file, args, { ...optionsAsUser(owner), ...limits, env, stdio })),
   );
   // The program may have exited long ago, if another process kept its output open.
   if (pid && !isThere(pid)) endGroup(pid);
