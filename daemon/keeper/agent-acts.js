@@ -99,6 +99,7 @@ const FAULTS_EVER = 20;
  * @property {number} perS
  * @property {number} [ever]  Limit for all messages of one process.
  * @property {boolean} [bringsSocket]  The message needs a handle, of the kind in its claim.
+ * @property {number} [controlMs]  CPU time of control, if the act becomes an event for control.
  */
 
 /** @satisfies {Record<string, Rule>} */
@@ -112,11 +113,16 @@ const ACTS = {
   reached: { fields: { seq: whole, address: host, port }, perS: BY_SOCKET },
   bound: { fields: { claim: CLAIM }, perS: BY_SOCKET, bringsSocket: true },
   'socket-used': { fields: { claim: CLAIM }, perS: BY_SOCKET },
-  listening: { fields: { address: text(PATH_MAX_CHARS), port, family: text(WORD_MAX_CHARS) }, perS: BY_SOCKET },
+  listening: {
+    fields: { address: text(PATH_MAX_CHARS), port, family: text(WORD_MAX_CHARS) },
+    perS: BY_SOCKET,
+    controlMs: 0.1,
+  },
   closed: { fields: { claim: CLAIM }, perS: BY_SOCKET },
   listenFailed: {
     fields: { claim: CLAIM, code: text(WORD_MAX_CHARS), isUdp: maybe(boolean) },
     perS: BY_SOCKET,
+    controlMs: 0.2,
   },
   caught: { fields: { caught: SIGNALS }, perS: SELDOM },
   draining: { fields: { caught: SIGNALS, hasWorkers: maybe(boolean) }, perS: SELDOM },
@@ -137,7 +143,11 @@ const ACTS = {
   overflow: { fields: { seq: whole, claim: CLAIM, open: integer }, perS: BY_CONNECTION, bringsSocket: true },
   'connection-accepted': { fields: { seq: whole }, perS: BY_CONNECTION },
   'connection-declined': { fields: { seq: whole }, perS: BY_CONNECTION },
-  vitals: { fields: { responses: whole, errors: whole, delayP99Ms: notNegative, connections: integer }, perS: SELDOM },
+  vitals: {
+    fields: { responses: whole, errors: whole, delayP99Ms: notNegative, connections: integer },
+    perS: SELDOM,
+    controlMs: 0.3,
+  },
   report: { fields: { report: json(REPORT_MAX_CHARS) }, perS: SELDOM },
   fault: { fields: { part: text(WORD_MAX_CHARS), message: text(TEXT_MAX_CHARS) }, perS: SELDOM, ever: FAULTS_EVER },
   'listeners-closed': { fields: {}, perS: SELDOM },
@@ -147,6 +157,9 @@ const ACTS = {
 
 /** @type {Record<Act, Rule>} */
 const RULES = ACTS;
+
+/** @param {Act} act */
+export const controlMsOf = (act) => RULES[act].controlMs ?? 0;
 
 /**
  * @returns

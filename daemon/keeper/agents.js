@@ -1,4 +1,4 @@
-import { createActCheck, refuseAct } from './agent-acts.js';
+import { controlMsOf, createActCheck, refuseAct } from './agent-acts.js';
 import { ADDRESSES_MAX } from './child.js';
 
 /** @import { Act } from './agent-acts.js' */
@@ -80,7 +80,10 @@ export class Agents {
     const { act, fault } = this.#check(child, message, handle);
     if (fault !== null) this.#onDropped(child, fault);
     const isLate = child.exit && (act === null || !AFTER_EXIT.has(act));
-    if (act !== null && fault === null && !isLate) return this.#perform(child, act, message, handle);
+    if (act !== null && fault === null && !isLate) {
+      child.budget.spend(controlMsOf(act));
+      return this.#perform(child, act, message, handle);
+    }
     handle?.close();
     if (act === null || isLate) return;
     const refusal = refuseAct(act, message, fault ?? '');
@@ -125,7 +128,7 @@ export class Agents {
 
   /** Repeats listen() requests that wait for an address, because an orphan may have released it. */
   retryWaiting() {
-    for (const { child, message } of this.#sockets.orphans.take()) this.#perform(child, 'listen', message);
+    for (const { child, message } of this.#sockets.waiting.takeForOrphans()) this.#perform(child, 'listen', message);
   }
 
   /** @param {Child} child */

@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import { AGENT_CMD } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
+/** @import { Budget } from './budget.js' */
 /** @import { Child } from './child.js' */
 /** @import { Handle } from './sockets/listeners.js' */
 /** @import { Log } from './host/log.js' */
@@ -33,11 +34,13 @@ const LOG_MAX_CHARS = 1_000;
 /**
  * @param {ChildProcess} started  Its events 'message' and 'internalMessage' become safe.
  * @param {string} scope
- * @param {{ sendsHandles: boolean }} o  false: the handles of the app do not arrive (see
+ * @param {object} o
+ * @param {Budget} o.budget
+ * @param {boolean} o.sendsHandles  false: the handles of the app do not arrive (see
  *   channel-ends.js), only their messages.
  * @param {(what: string) => void} onDropped
  */
-export function filterChannel(started, scope, { sendsHandles }, onDropped) {
+export function filterChannel(started, scope, { budget, sendsHandles }, onDropped) {
   const channel = internalOf(started, 'kChannelHandle');
   if (!channel) return;
   const { emit, send } = started;
@@ -45,6 +48,9 @@ export function filterChannel(started, scope, { sendsHandles }, onDropped) {
   const window = { endMono: 0, bytes: 0, messages: 0 };
   /** @type {Handle | null} */
   let coming = null;
+  /** Messages that the keeper has read, at most those of one read. @type {(() => void)[]} */
+  const queue = [];
+  let isResting = false;
 
   /**
    * @param {string} event
@@ -86,8 +92,8 @@ export function filterChannel(started, scope, { sendsHandles }, onDropped) {
   started.emit = (/** @type {any} */ event, /** @type {any[]} */ ...args) => {
     if (event !== 'message' && event !== 'internalMessage') return Reflect.apply(emit, started, [event, ...args]);
     window.messages += 1;
-    if (event === 'message') deliver(event, args[0], args[1]);
-    else takeInternal(args[0], args[1]);
+    queue.push(() => (event === 'message' ? deliver(event, args[0], args[1]) : takeInternal(args[0], args[1])));
+    if (!isResting) work();
     return true;
   };
 
@@ -111,10 +117,28 @@ export function filterChannel(started, scope, { sendsHandles }, onDropped) {
     const nowMono = performance.now();
     if (nowMono >= window.endMono) Object.assign(window, { endMono: nowMono + WINDOW_MS, bytes: 0, messages: 0 });
     window.bytes += bytes;
-    if (window.bytes <= BYTES_PER_S && window.messages <= MESSAGES_PER_S) return;
-    // Nothing is lost: unread bytes wait in the kernel, and then the app waits.
-    channel.readStop();
-    setTimeout(() => started.connected && channel.readStart(), window.endMono - nowMono).unref();
+    const isTooMuch = window.bytes > BYTES_PER_S || window.messages > MESSAGES_PER_S;
+    rest(Math.max(isTooMuch ? window.endMono - nowMono : 0, budget.waitMs));
+  }
+
+  function work() {
+    while (queue.length > 0 && budget.waitMs === 0) budget.run(/** @type {() => void} */ (queue.shift()));
+    rest(budget.waitMs);
+  }
+
+  /**
+   * Nothing is lost: unread bytes wait in the kernel, and then the app waits.
+   * @param {number} ms
+   */
+  function rest(ms) {
+    if (ms === 0 || isResting) return;
+    isResting = true;
+    if (started.connected) channel.readStop();
+    setTimeout(() => {
+      isResting = false;
+      work();
+      if (!isResting && started.connected) channel.readStart();
+    }, ms).unref();
   }
 
   let isSkipping = false;
@@ -146,6 +170,12 @@ export function filterChannel(started, scope, { sendsHandles }, onDropped) {
 
   const { onread } = channel;
   channel.onread = (/** @type {ArrayBuffer | undefined} */ bytes) => {
+    budget.run(() => read(bytes));
+    if (bytes && started.connected) pace(bytes.byteLength);
+  };
+
+  /** @param {ArrayBuffer | undefined} bytes */
+  function read(bytes) {
     const isBlank = isSkipping && bytes && blankSkipped(new Uint8Array(bytes));
     const { pendingHandle } = channel;
     // Node.js in the app sends a handle only after the keeper has acknowledged the previous one. So
@@ -175,8 +205,7 @@ export function filterChannel(started, scope, { sendsHandles }, onDropped) {
     const waiting = /** @type {any} */ (started)._handleQueue?.length ?? 0;
     if (channel.writeQueueSize > WAITING_MAX_BYTES || waiting > WAITING_MAX_MESSAGES)
       return close('requests of an app that does not read the answers');
-    pace(bytes.byteLength);
-  };
+  }
 }
 
 const ADDRESS_TYPES = new Set([4, 6, -1, 'udp4', 'udp6']);

@@ -1,3 +1,4 @@
+import { createBudget } from './budget.js';
 import { readOwner } from './host/owner.js';
 import { readStat } from './host/processes.js';
 import { pathTo } from './pipes.js';
@@ -111,6 +112,7 @@ export class Child {
     this.outPipe = o.outPipe;
     this.errPipe = o.errPipe;
     this.owner = readOwner(o);
+    this.budget = createBudget({ isOwn: this.owner === null });
     this.slot = o.slot ?? 0;
     this.scheduling = o.scheduling ?? 'os';
     this.isGated = o.isGated ?? false;

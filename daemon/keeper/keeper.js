@@ -200,7 +200,8 @@ export class Keeper {
    * @param {ChildProcess} started
    * @param {{ sendsHandles: boolean }} o
    */
-  #follow(child, started, o) {
+  #follow(child, started, { sendsHandles }) {
+    const o = { budget: child.budget, sendsHandles };
     filterChannel(started, child.scope, o, (what) => this.#onDropped(child, what));
     started.on('internalMessage', (message, handle) => {
       if (message?.cmd === AGENT_CMD) this.#agents.receive(child, message, handle);

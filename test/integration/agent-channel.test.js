@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ask, openConnections } from '../helpers/connections.js';
@@ -249,6 +250,46 @@ test('a socket without its message is closed when the app exits', async () => {
   await keeper.retire('bad', { killTimeoutMs: 0 });
   await keeper.event('gone', 'bad');
   await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) < before);
+});
+
+test('the second listen() for a taken address replaces the first, so that one retry is made', async () => {
+  const taken = await takePort();
+  const other = createServer().listen(taken, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  const { keeper, begin, isUnharmed } = await hostile(`
+    process.on('internalMessage', ({ act, seq, message }) => {
+      if (act === 'refused') say(seq, message);
+    });
+    const claim = { address: '127.0.0.1', port: ${taken}, family: 4, flags: 0, index: 0 };
+    for (const seq of [1, 2, 3]) agentSays('listen', { seq, claim, isMeant: true });`);
+  await begin();
+  await keeper.says('bad', '1 requested again');
+  await keeper.says('bad', '2 requested again');
+  await keeper.says('bad', '3 held by a program outside of this nclust');
+  await isUnharmed();
+});
+
+test('the keeper takes no more than 256 requests of an app for taken addresses', async () => {
+  const taken = await takePort();
+  const other = createServer().listen(taken, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  const { keeper, begin, isUnharmed } = await hostile(`
+    let refused = 0;
+    process.on('internalMessage', ({ act, seq }) => {
+      if (act !== 'refused') return;
+      if (seq >= 256) say('at once', seq);
+      else if ((refused += 1) === 256) say('the others later');
+    });
+    for (let index = 0; index <= 256; index += 1)
+      agentSays('listen', {
+        seq: index,
+        claim: { address: '127.0.0.1', port: ${taken}, family: 4, flags: 0, index },
+        isMeant: true,
+      });`);
+  await begin();
+  await keeper.says('bad', 'at once 256');
+  expect(keeper.output('bad')).not.toContain('the others later');
+  await isUnharmed();
 });
 
 test('an app cannot answer for a connection that a worker of another app was given', async () => {

@@ -13,6 +13,8 @@ import { isSameHome, readEnviron, readProcFile, readStart } from '../../../lib/s
 const LOOK_MAX_US = 50_000;
 /** Minimum interval between two searches, because any app can cause a search. */
 const LOOK_EVERY_MS = 1_000;
+/** The interval is at least this many times the CPU time of the last search. */
+const REST_FACTOR = 20;
 
 /** Tables of the kernel, and the state of a socket that holds its port. */
 const TCP = { tables: ['tcp', 'tcp6'], state: '0A' };
@@ -30,27 +32,44 @@ const LISTENS = '00010000';
  */
 export function createHolderFinder({ nowMs }, home) {
   /** Answers for every port, because apps that start together fail within one interval. */
-  let last = {
-    atMs: -Infinity,
-    rows: /** @type {Map<string, string[][]>} */ (new Map()),
-    /** @type {Map<string, string> | null} */
-    pidOf: null,
-  };
+  let last = { atMs: -Infinity, restMs: 0, holderOf: /** @type {FindByPort} */ (() => null) };
   return ({ code, family, port, isUdp }) => {
     if (code !== 'EADDRINUSE' || family === 0 || port === 0 || process.platform !== 'linux') return null;
-    const { tables, state } = isUdp ? UDP : TCP;
     const atMs = nowMs();
-    if (Math.abs(atMs - last.atMs) >= LOOK_EVERY_MS) last = { atMs, rows: new Map(), pidOf: null };
-    const sockets = tables.flatMap((table) => {
-      const rows = last.rows.get(table) ?? rowsOf(table);
-      last.rows.set(table, rows);
-      return holdersOf(port, rows, state);
-    });
-    if (sockets.length === 0) return null;
-    const pidOf = (last.pidOf ??= findSockets());
+    if (Math.abs(atMs - last.atMs) >= Math.max(LOOK_EVERY_MS, last.restMs)) {
+      const before = process.cpuUsage();
+      const holderOf = searchHolders(home);
+      const { user, system } = process.cpuUsage(before);
+      last = { atMs, restMs: (REST_FACTOR * (user + system)) / 1_000, holderOf };
+    }
+    return last.holderOf(port, isUdp === true);
+  };
+}
+
+/** @typedef {(port: number, isUdp: boolean) => Holder | null} FindByPort */
+
+/**
+ * @param {string} home
+ * @returns {FindByPort}
+ */
+function searchHolders(home) {
+  const [tcp, udp] = [TCP, UDP].map(({ tables, state }) => groupByPort(tables, state));
+  const pidOf = findSockets();
+  /** @type {Map<string, Holder | null>} */
+  const found = new Map();
+  return (port, isUdp) => {
+    const sockets = (isUdp ? udp : tcp).get(port);
+    if (!sockets) return null;
     const pid = sockets.map(({ socket }) => pidOf.get(socket)).find((one) => one !== undefined);
-    if (pid !== undefined) return describeHolder(pid, home);
-    return { pid: 0, command: `a program of user ${userOf(sockets[0].uid)}` };
+    const key = pid ?? `user ${sockets[0].uid}`;
+    if (!found.has(key))
+      found.set(
+        key,
+        pid === undefined
+          ? { pid: 0, command: `a program of user ${userOf(sockets[0].uid)}` }
+          : describeHolder(pid, home),
+      );
+    return found.get(key) ?? null;
   };
 }
 
@@ -64,7 +83,7 @@ export function isListening(pids) {
   const ports = TCP.tables
     .flatMap(rowsOf)
     .filter(([, , , state, , , , , , inode]) => state === TCP.state && own.has(`socket:[${inode}]`))
-    .map(([, local]) => parseInt(local.slice(local.lastIndexOf(':') + 1), 16));
+    .map(([, local]) => portOf(local));
   const inspectors = ports.length === 0 ? [] : pids.flatMap((pid) => listInspectorPorts(String(pid)));
   if (ports.some((port) => !inspectors.includes(port))) return true;
   return rowsOf('unix').some(
@@ -160,16 +179,26 @@ function userOf(uid) {
 }
 
 /**
- * @param {number} port
- * @param {string[][]} rows
+ * @param {string[]} tables
  * @param {string} wanted
- * @returns {{ socket: string, uid: string }[]}
+ * @returns {Map<number, { socket: string, uid: string }[]>}
  */
-function holdersOf(port, rows, wanted) {
-  const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  return rows.flatMap(([, local = '', , state, , , , uid, , inode]) =>
-    state === wanted && local.endsWith(end) ? [{ socket: `socket:[${inode}]`, uid }] : [],
-  );
+function groupByPort(tables, wanted) {
+  /** @type {Map<number, { socket: string, uid: string }[]>} */
+  const found = new Map();
+  for (const [, local = '', , state, , , , uid, , inode] of tables.flatMap(rowsOf)) {
+    if (state !== wanted) continue;
+    const port = portOf(local);
+    const sockets = found.get(port) ?? [];
+    found.set(port, sockets);
+    sockets.push({ socket: `socket:[${inode}]`, uid });
+  }
+  return found;
+}
+
+/** @param {string} local  Address and port, in hexadecimal digits. */
+function portOf(local) {
+  return parseInt(local.slice(local.lastIndexOf(':') + 1), 16);
 }
 
 /**

@@ -2,8 +2,8 @@
 // only if control releases its scope, its last user stops listening, or the app listens elsewhere.
 // The keeper holds no new socket for a process that is ending, or whose scope is released.
 import { claimKey, describeListener } from './listeners.js';
-import { createOrphanQueue } from './orphan-queue.js';
 import { createOwnPorts } from './own-ports.js';
+import { createWaiting, LOOK_MS } from './waiting.js';
 
 /** @import { AgentMessage } from '../agents.js' */
 /** @import { BindError } from './bind.js' */
@@ -12,11 +12,6 @@ import { createOwnPorts } from './own-ports.js';
 
 /** The keeper releases the unused sockets of an app this long after an instance listens. */
 const UNUSED_AFTER_MS = 5_000;
-const LOOK_MS = 20;
-/** How often to retry a listen() request while copies of a released socket may still be open. */
-const LINGER_LOOKS = 100;
-/** Number of retries of a listen() request if another instance may only be checking the port. */
-const MEANT_LOOKS = 50;
 
 export class HeldSockets {
   #listeners;
@@ -25,11 +20,9 @@ export class HeldSockets {
   #onDropped;
   #onReleased;
   #ownPorts;
-  orphans;
+  waiting;
   /** App by scope, for the scopes that control wants. @type {Map<string, string>} */
   #wanted = new Map();
-  /** By scope and port, for sockets that were just released. @type {Map<string, NodeJS.Timeout>} */
-  #lingering = new Map();
   /** @type {Map<string, NodeJS.Timeout>} */
   #tidyTimers = new Map();
 
@@ -48,7 +41,7 @@ export class HeldSockets {
     this.#onDropped = onDropped;
     this.#onReleased = onReleased;
     this.#ownPorts = createOwnPorts(listeners);
-    this.orphans = createOrphanQueue(children);
+    this.waiting = createWaiting(children);
   }
 
   all() {
@@ -110,9 +103,18 @@ export class HeldSockets {
   /**
    * @param {Child} child
    * @param {AgentMessage} message
+   */
+  give(child, message) {
+    this.waiting.replace(child, message);
+    this.#tryToGive(child, message);
+  }
+
+  /**
+   * @param {Child} child
+   * @param {AgentMessage} message
    * @param {number} [retries]  Retries left while another process has the address.
    */
-  give(child, message, retries = this.#retriesFor(child, message)) {
+  #tryToGive(child, message, retries = this.waiting.retriesFor(child, message)) {
     const { seq, claim, boundPort } = message;
     // Gives nothing to an orphan, because the keeper has no IPC channel to send a handle.
     if (child.exit || child.isAdopted) return;
@@ -127,10 +129,21 @@ export class HeldSockets {
       child.tell({ act: 'socket', seq }, listener.handle);
     } catch (error) {
       const { code, message: text, isForeign } = /** @type {BindError} */ (error);
-      if (isForeign && retries > 0) setTimeout(() => this.give(child, message, retries - 1), LOOK_MS);
-      else if (isForeign && this.orphans.ask(child)) this.orphans.wait(child, message);
-      else child.tell({ act: 'refused', seq, code, message: text });
+      const isWaiting =
+        isForeign && (this.#retryLater(child, message, retries) || this.waiting.waitForOrphan(child, message));
+      if (!isWaiting) child.tell({ act: 'refused', seq, code, message: text });
     }
+  }
+
+  /**
+   * @param {Child} child
+   * @param {AgentMessage} message
+   * @param {number} retries
+   * @returns {boolean}
+   */
+  #retryLater(child, message, retries) {
+    const retry = () => this.#tryToGive(child, message, retries - 1);
+    return retries > 0 && this.waiting.retryLater(child, message, retry);
   }
 
   /**
@@ -146,10 +159,10 @@ export class HeldSockets {
     const used = others.find(({ users }) => users.size > 0);
     // The unused sockets must not block the new address of the app.
     if (!used) this.release((one) => others.includes(one));
-    if (!used) return this.give(child, message);
+    if (!used) return this.#tryToGive(child, message);
     if (!message.isMeant) return void child.tell({ act: 'socket', seq: message.seq, isStandIn: true });
     // Waits, because another instance may use the socket only to check the port.
-    if (retries > 0) return void setTimeout(() => this.give(child, message, retries - 1), LOOK_MS);
+    if (this.#retryLater(child, message, retries)) return;
     const { address, port } = used.bound;
     const text = `instances of this app listen on ${address} port ${port}; a restart can move them, a reload cannot`;
     child.tell({ act: 'refused', seq: message.seq, code: 'EADDRINUSE', message: text });
@@ -167,26 +180,6 @@ export class HeldSockets {
 
   /**
    * @param {Child} child
-   * @param {AgentMessage} message
-   */
-  #retriesFor({ scope }, { claim, isMeant }) {
-    if (isMeant) return MEANT_LOOKS;
-    return this.#lingering.has(`${scope}|${claim.port}`) ? LINGER_LOOKS : 0;
-  }
-
-  /**
-   * Remembers the port of a released socket for a while, because control and fork-mode processes
-   * close their copies of the socket a little later.
-   * @param {Listener} listener
-   */
-  #linger({ scope, bound }) {
-    const key = `${scope}|${bound.port}`;
-    clearTimeout(this.#lingering.get(key));
-    this.#lingering.set(key, setTimeout(() => this.#lingering.delete(key), LINGER_LOOKS * LOOK_MS).unref());
-  }
-
-  /**
-   * @param {Child} child
    * @param {Claim} claim
    * @param {number} [boundPort]
    */
@@ -194,7 +187,7 @@ export class HeldSockets {
     try {
       return this.#listeners.bind(child, claim, { boundPort });
     } catch (error) {
-      if (!(/** @type {BindError} */ (error).isForeign) || this.orphans.of(child).length === 0) throw error;
+      if (!(/** @type {BindError} */ (error).isForeign) || this.waiting.orphansOf(child).length === 0) throw error;
       return this.#listeners.bind(child, claim, { boundPort, beside: true });
     }
   }
@@ -259,7 +252,7 @@ export class HeldSockets {
   /** @param {(listener: Listener) => boolean} isMeant */
   release(isMeant) {
     for (const listener of this.#listeners.release(isMeant)) {
-      if (listener.isAnnounced) this.#linger(listener);
+      if (listener.isAnnounced) this.waiting.linger(listener);
       const { key, scope, claim } = listener;
       this.#emit('released', { key });
       this.#onReleased(scope, (one) => claimKey(scope, one) === key);
@@ -271,6 +264,7 @@ export class HeldSockets {
 
   /** @param {Child} child */
   forget(child) {
+    this.waiting.forget(child);
     for (const { users } of this.#listeners.all()) users.delete(child.instanceId);
     this.restorePaths(child);
     if (this.#wanted.has(child.scope)) this.#ownPorts.ended(child);
@@ -283,8 +277,11 @@ export class HeldSockets {
   restorePaths(child) {
     if (!this.#wanted.has(child.scope)) return;
     const held = this.ofScope(child.scope).filter(({ claim }) => claim.family === 0);
-    for (const one of held) if (this.#listeners.refresh(one, one.owner)) this.#rebound(one, child);
-    if (held.length > 0 && !child.exit) setTimeout(() => this.restorePaths(child), LOOK_MS).unref();
+    child.budget.run(() => {
+      for (const one of held) if (this.#listeners.refresh(one, one.owner)) this.#rebound(one, child);
+    });
+    if (held.length > 0 && !child.exit)
+      setTimeout(() => this.restorePaths(child), Math.max(LOOK_MS, child.budget.waitMs)).unref();
   }
 
   /** @param {Child} child */

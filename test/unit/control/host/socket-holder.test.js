@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -33,6 +34,34 @@ test.runIf(process.platform === 'linux')('the holders of two ports are found at 
     const found = find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port, isUdp: false });
     expect(found).toMatchObject({ pid: process.pid, isPm2: false });
   }
+});
+
+test.runIf(process.platform === 'linux')('however many listen() calls fail, one search a second is made', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  const clock = { nowMs: 0 };
+  const find = createHolderFinder({ nowMs: () => clock.nowMs }, '/home/me');
+  const fail = (/** @type {number} */ at) =>
+    find({ code: 'EADDRINUSE', family: 4, address: '127.0.0.1', port: at, isUdp: false });
+  expect(fail(port)?.pid).toBe(process.pid);
+  const read = vi.spyOn(fs, 'readFileSync');
+  const list = vi.spyOn(fs, 'readdirSync');
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+  clock.nowMs = 999;
+  for (let at = 1; at < 100; at += 1) fail(at);
+  expect(fail(port)?.pid).toBe(process.pid);
+  expect(read.mock.calls.filter(([path]) => String(path).startsWith('/proc/net'))).toEqual([]);
+  expect(list).not.toHaveBeenCalled();
+  clock.nowMs = 60_000;
+  fail(port);
+  fail(port);
+  expect(list.mock.calls.filter(([path]) => path === '/proc')).toHaveLength(1);
 });
 
 test.runIf(process.platform === 'linux')('an app of PM2 is recognised by its parent', async () => {
