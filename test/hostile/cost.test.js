@@ -86,24 +86,28 @@ test.runIf(isRoot).each(Object.keys(RATES))(
   },
 );
 
-test.runIf(isRoot)('three such apps double the time of a restart at most, and kill ends all', { timeout: TEST_MS }, async () => {
-  const { home, start } = await begin();
-  await home.app('http-echo', { name: 'good', instances: 2 });
-  const restart = async () => {
-    const { exitStatus, durationMs } = await home.nclust('restart', 'good');
+test.runIf(isRoot)(
+  'three such apps double the time of a restart at most, and kill ends all',
+  { timeout: TEST_MS },
+  async () => {
+    const { home, start } = await begin();
+    await home.app('http-echo', { name: 'good', instances: 2 });
+    const restart = async () => {
+      const { exitStatus, durationMs } = await home.nclust('restart', 'good');
+      expect(exitStatus).toBe(0);
+      return durationMs;
+    };
+    const median = async () => [await restart(), await restart(), await restart()].sort((a, b) => a - b)[1];
+    const alone = await median();
+    for (const kind of ['listenFailed', 'listen, taken', 'listen and closed, paths']) await start(kind, kind.slice(-8));
+    const beside = await median();
+    const { exitStatus, durationMs } = await home.nclust('kill');
+    process.stdout.write(
+      `restart: ${alone.toFixed(0)} ms alone, ${beside.toFixed(0)} ms beside three apps; kill: ${durationMs.toFixed(0)} ms\n`,
+    );
     expect(exitStatus).toBe(0);
-    return durationMs;
-  };
-  const median = async () => [await restart(), await restart(), await restart()].sort((a, b) => a - b)[1];
-  const alone = await median();
-  for (const kind of ['listenFailed', 'listen, taken', 'listen and closed, paths']) await start(kind, kind.slice(-8));
-  const beside = await median();
-  const { exitStatus, durationMs } = await home.nclust('kill');
-  process.stdout.write(
-    `restart: ${alone.toFixed(0)} ms alone, ${beside.toFixed(0)} ms beside three apps; kill: ${durationMs.toFixed(0)} ms\n`,
-  );
-  expect(exitStatus).toBe(0);
-  expect(durationMs).toBeLessThan(KILL_MS * slowdown());
-  // The apps themselves also take CPU time from the restart.
-  expect(beside).toBeLessThan(2 * alone + SLACK_MS);
-});
+    expect(durationMs).toBeLessThan(KILL_MS * slowdown());
+    // The apps themselves also take CPU time from the restart.
+    expect(beside).toBeLessThan(2 * alone + SLACK_MS);
+  },
+);
