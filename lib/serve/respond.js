@@ -1,10 +1,12 @@
-import { readdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readdir, realpath } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
 import { join, relative, sep } from 'node:path';
 import send from 'send';
 import { encodePath, isAbsent, isHidden, locate } from './path.js';
 
 /** @import { ReadStream } from 'node:fs' */
+/** @import { FileHandle } from 'node:fs/promises' */
 /** @import { IncomingMessage as Request, ServerResponse } from 'node:http' */
 /** @import { ServerResponse as Response } from 'node:http' */
 
@@ -14,8 +16,13 @@ import { encodePath, isAbsent, isHidden, locate } from './path.js';
  * @param {{ root: string, file: string, bytes: number, modifiedAtMs: number }} found  Real paths.
  * @param {(file: string) => string} cacheControl
  * @param {number} [status]  Default: send() chooses, for example 200, 206 or 304.
+ * @returns {Promise<void>}
  */
-export function sendFile(request, response, { root, file, bytes: size, modifiedAtMs }, cacheControl, status) {
+export async function sendFile(request, response, { root, file, bytes: size, modifiedAtMs }, cacheControl, status) {
+  const opened = await openInPlace(file);
+  if (opened === null) return sendPage(response, 404);
+  response.once('close', () => void opened.close());
+  if (response.destroyed) return void opened.close();
   if (status !== undefined) response.statusCode = status;
   request.headers.range = isSame(request.headers['if-range'], modifiedAtMs)
     ? satisfiable(request.headers.range, size)
@@ -36,6 +43,9 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
     acceptRanges: !isWhole,
     index: false,
     dotfiles: 'allow',
+    ...(isDate(modifiedAtMs) ? {} : { etag: false, lastModified: false }),
+    // send() passes this on to createReadStream().
+    ...{ fd: opened },
   });
   stream.on('error', (/** @type {NodeJS.ErrnoException & { status?: number }} */ error) =>
     fail(response, isAbsent(error) ? 404 : (error.status ?? 500)),
@@ -43,6 +53,34 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
   stream.on('directory', () => fail(response, 404));
   stream.on('stream', (/** @type {ReadStream} */ bytes) => endWhenShort(bytes, response));
   stream.pipe(response);
+}
+
+/** Not blocking, because open(2) of a pipe waits for a writer. */
+const READING = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/**
+ * Opens a file that locate() has found. Another user may have put a link on its path since then.
+ * @param {string} file
+ * @returns {Promise<FileHandle | null>}  Null: the file is gone, or the path leads elsewhere now.
+ */
+async function openInPlace(file) {
+  try {
+    const opened = await open(file, READING);
+    if (process.platform !== 'linux' || (await realpath(`/proc/self/fd/${opened.fd}`)) === file) return opened;
+    await opened.close();
+    return null;
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
+}
+
+/**
+ * On a tmpfs, the time of a file may be outside the range of a Date.
+ * @param {number} ms
+ */
+function isDate(ms) {
+  return !Number.isNaN(new Date(ms).getTime());
 }
 
 /**
@@ -152,7 +190,7 @@ export function renderListing(segments, entries) {
   const rows = entries.map(({ name, isFolder, bytes, changedAtMs }) => {
     const shown = isFolder ? `${name}/` : name;
     const link = `${encodePath([...segments, name])}${isFolder ? '/' : ''}`;
-    const changed = new Date(changedAtMs).toISOString().slice(0, 16).replace('T', ' ');
+    const changed = isDate(changedAtMs) ? new Date(changedAtMs).toISOString().slice(0, 16).replace('T', ' ') : '';
     return (
       `<tr><td><a href="${escapeHtml(link)}">${escapeHtml(shown)}</a></td>` +
       `<td>${isFolder ? '' : bytes}</td><td>${changed}</td></tr>\n`

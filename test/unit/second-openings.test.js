@@ -42,6 +42,7 @@ const TABLE = {
   'lib/doctor/facts.js': [HARMLESS, 'exists readFile stat'],
   'lib/profile/output-file.js': [ONCE, 'lstat open stat writeFile'],
   'lib/run/first-process.js': [KERNEL, 'exists readFile'],
+  'lib/serve/respond.js': [ONCE, 'open realpath'],
   'lib/shared/daemon/home-processes.js': [KERNEL, 'open realpath stat'],
   'lib/shared/daemon/oom-score.js': [KERNEL, 'readFile writeFile'],
   'lib/shared/event-log.js': [HOME, 'open readFile'],

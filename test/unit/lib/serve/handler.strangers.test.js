@@ -1,18 +1,33 @@
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createStaticServer } from '../../../../lib/serve/handler.js';
+import { locate } from '../../../../lib/serve/path.js';
+import { sendFile } from '../../../../lib/serve/respond.js';
 import { nextAccepted } from '../../../helpers/accepted-socket.js';
 import { askRaw } from '../../../helpers/static-server.js';
 import { waitFor, within } from '../../../helpers/wait-for.js';
 
 const NOBODY = 65_534;
 
-async function serve({ hasListing = false, stalledMs } = {}) {
-  const path = mkdtempSync(join(tmpdir(), 'nclust-strangers-'));
+async function serve({ hasListing = false, stalledMs, parent = tmpdir() } = {}) {
+  const path = mkdtempSync(join(parent, 'nclust-strangers-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   chmodSync(path, 0o755);
   const said = [];
@@ -100,4 +115,48 @@ test('a folder that the server may enter but not read is not listed', async () =
   expect(await askRaw(port, '/inner/')).toMatchObject({ status: 404 });
   expect(await askRaw(port, '/inner/file.txt')).toMatchObject({ status: 200, body: 'x' });
   expect(said).toEqual([]);
+});
+
+const SHM = '/dev/shm';
+
+test.skipIf(!existsSync(SHM))('a file with a time that is not a date is sent and listed without a time', async () => {
+  const { path, port, said } = await serve({ hasListing: true, parent: SHM });
+  writeFileSync(join(path, 'a.txt'), 'text');
+  utimesSync(join(path, 'a.txt'), 0, 8.64e12 + 1);
+  for (const headers of [
+    {},
+    { 'If-Modified-Since': 'Sat, 13 Sep 275760 00:00:01 GMT' },
+    { 'If-None-Match': 'W/"4-NaN"' },
+  ]) {
+    const file = await askRaw(port, '/a.txt', { headers });
+    expect([file.status, file.body, file.headers['last-modified'], file.headers.etag]).toEqual([
+      200,
+      'text',
+      undefined,
+      undefined,
+    ]);
+  }
+  const listing = await askRaw(port, '/');
+  expect([listing.status, listing.body, said]).toEqual([200, expect.stringContaining('<td>4</td><td></td>'), []]);
+});
+
+test('a folder that is replaced by a link after the check leads to no other file', async () => {
+  const path = mkdtempSync(join(tmpdir(), 'nclust-strangers-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  const [root, other] = [join(path, 'root'), join(path, 'other')];
+  for (const folder of [join(root, 'd'), other]) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'file'), folder === other ? 'secret' : 'page');
+  }
+  const found = await locate(root, ['d', 'file']);
+  const server = createServer((request, response) => void sendFile(request, response, found, () => 'no-cache'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  expect(await askRaw(server.address().port, '/')).toMatchObject({ status: 200, body: 'page' });
+  renameSync(join(root, 'd'), join(root, 'before'));
+  symlinkSync(other, join(root, 'd'));
+  expect(await askRaw(server.address().port, '/')).toMatchObject({ status: 404 });
 });
