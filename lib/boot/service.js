@@ -73,6 +73,12 @@ export function resolveIntent(word, options, context) {
       'ERR_NCLUST_USAGE',
       `--service-name is ${JSON.stringify(name)}; accepted: letters, digits and the signs . _ @ -`,
     );
+  if (CONTROLS.test(whose.home))
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `The home is ${JSON.stringify(whose.home)}; accepted: a path without line ends and control characters, ` +
+        `because the file of a service cannot contain them.`,
+    );
   const launcher = {
     path: join(whose.home, 'launcher.sh'),
     text: launcherScript({ ...whose, node: node.file, main: MAIN, env: whose.uid === process.geteuid?.() ? env : {} }),
@@ -90,6 +96,8 @@ export function resolveIntent(word, options, context) {
   const plan = planService(platform, service, { uid: whose.uid, configHome: env.XDG_CONFIG_HOME });
   return { platform, name, whose, isUserUnit, plan, launcher, node: node.file, main: MAIN };
 }
+
+const CONTROLS = /\p{Cc}/u;
 
 /** @param {Intent} intent */
 export function needsRoot({ isUserUnit }) {

@@ -18,13 +18,14 @@ import { execFile } from 'node:child_process';
  * @param {Service} service
  */
 export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp, stopSeconds }) {
-  const run = `/bin/sh ${quote(launcher)}`;
+  // systemd replaces $HOME in commands only.
+  const run = `/bin/sh ${quote(launcher.replaceAll('$', '$$$$'))}`;
   const network = waitsForIp
     ? ['Wants=network-online.target', 'After=network-online.target']
     : ['After=network.target'];
   return `${[
     '[Unit]',
-    `Description=nclust, process manager of ${user.replaceAll('%', '%%')}`,
+    `Description=nclust, process manager of ${plain(user)}`,
     ...(isUserUnit ? [] : network),
     `RequiresMountsFor=${quote(home)}`,
     'StartLimitIntervalSec=0',
@@ -32,7 +33,7 @@ export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp
     '[Service]',
     'Type=notify',
     `NotifyAccess=${notifyAccess(user)}`,
-    ...(isUserUnit ? [] : [`User=${user}`]),
+    ...(isUserUnit ? [] : [`User=${plain(user)}`]),
     `ExecStart=${run} daemon`,
     `ExecReload=${run} reload all`,
     '# The service is ready when the apps are up. It asks for more time while they start.',
@@ -69,8 +70,16 @@ function notifyAccess(user) {
 
 /** @param {string} word */
 function quote(word) {
-  const plain = word.replaceAll('%', '%%').replaceAll('$', '$$$$');
-  return /[\s"'\\;]/.test(plain) ? `"${plain.replace(/(["\\])/g, '\\$1')}"` : plain;
+  const text = plain(word);
+  return /[\s"'\\;]/.test(text) ? `"${text.replace(/(["\\])/g, '\\$1')}"` : text;
+}
+
+/**
+ * Keeps systemd from replacing %h, for example.
+ * @param {string} text
+ */
+function plain(text) {
+  return text.replaceAll('%', '%%');
 }
 
 /** Time limit for systemd-notify, which waits a few ms until systemd has read the message. */

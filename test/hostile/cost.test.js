@@ -103,7 +103,8 @@ test.runIf(isRoot)(
     const beside = await median();
     const { exitStatus, durationMs } = await home.nclust('kill');
     process.stdout.write(
-      `restart: ${alone.toFixed(0)} ms alone, ${beside.toFixed(0)} ms beside three apps; kill: ${durationMs.toFixed(0)} ms\n`,
+      `restart: ${alone.toFixed(0)} ms alone, ${beside.toFixed(0)} ms beside three apps; ` +
+        `kill: ${durationMs.toFixed(0)} ms\n`,
     );
     expect(exitStatus).toBe(0);
     expect(durationMs).toBeLessThan(KILL_MS * slowdown());

@@ -1,6 +1,6 @@
 // listen() requests for an address that another process still has: an orphan of an earlier keeper,
-// a process that closes its copy of a released socket, or a program outside of nclust. Each instance
-// has one request for each address.
+// a process that closes its copy of a released socket, or a program outside of nclust. Each
+// instance has one request for each address.
 import { claimKey } from './listeners.js';
 
 /** @import { AgentMessage } from '../agents.js' */

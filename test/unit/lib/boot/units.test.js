@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { launchdPlist } from '../../../../lib/boot/launchd.js';
 import { freebsdScript, openbsdScript, openrcScript } from '../../../../lib/boot/rc-scripts.js';
+import { resolveIntent } from '../../../../lib/boot/service.js';
 import { systemdUnit } from '../../../../lib/boot/systemd.js';
 
 const SERVICE = {
@@ -28,6 +29,10 @@ const ODD = [
   '/srv/a\\b',
   '/srv/a;b',
   '/srv/<a>&b',
+  '/srv/%h $HOME $$ %%',
+  '/srv/$',
+  `/srv/' "$(id)" \`id\` \\n\\`,
+  '/srv/grün /#',
 ];
 
 const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0;
@@ -38,12 +43,14 @@ function temporaryFolder() {
   return folder;
 }
 
-function verify(text, ...flags) {
+/** @param {string | Record<string, string>} [o]  An option, or variables. */
+function verify(text, o = {}) {
+  const [flags, env] = typeof o === 'string' ? [[o], {}] : [[], o];
   const file = join(temporaryFolder(), 'nclust-deploy.service');
   writeFileSync(file, text);
   const { status, stdout, stderr } = spawnSync('systemd-analyze', [...flags, 'verify', file], {
     encoding: 'utf8',
-    env: { ...process.env, XDG_RUNTIME_DIR: '/tmp' },
+    env: { ...process.env, XDG_RUNTIME_DIR: '/tmp', ...env },
   });
   return { status, said: `${stdout}${stderr}` };
 }
@@ -61,6 +68,17 @@ describe.runIf(hasAnalyze)('systemd takes the unit (only where systemd-analyze i
     const unit = systemdUnit({ ...SERVICE, isUserUnit: true });
     expect(verify(unit, '--user')).toEqual({ status: 0, said: '' });
     expect(unit).not.toMatch(/^User=|network/m);
+  });
+
+  test.each(['/root/.nclust', ...ODD])('systemd reads the home %s as it is', (home) => {
+    const unit = systemdUnit({ ...SERVICE, home, launcher: `${home}/launcher.sh` });
+    const { said } = verify(unit, { SYSTEMD_LOG_LEVEL: 'debug' });
+    expect(/^\s*RequiresMountsFor: (.*) \(origin-file\)$/m.exec(said)?.[1]).toBe(home);
+    const commands = [...said.matchAll(/^\s*Command Line: (.*)$/gm)].map(([, line]) => {
+      const shown = execFileSync('sh', ['-c', `printf '%s\\n' ${line}`], { encoding: 'utf8' });
+      return shown.replaceAll('$$', '$'); // As systemd does before it runs the command.
+    });
+    expect(commands).toEqual([`/bin/sh\n${home}/launcher.sh\ndaemon\n`, `/bin/sh\n${home}/launcher.sh\nreload\nall\n`]);
   });
 
   test('systemd refuses a broken unit, so the other checks prove something', () => {
@@ -104,6 +122,21 @@ describe.each([
   });
 });
 
+/** Runs the settings of an rc script, and shows what the service manager would run, word by word. */
+function wordsOf(text, command) {
+  const settings = text.replace(/^\. .*$/gm, '').replace(/^(load_rc_config|run_rc_command|rc_cmd) .*$/gm, '');
+  const file = join(temporaryFolder(), 'script');
+  writeFileSync(file, `${settings}\neval "set -- ${command}"\nprintf '%s\\n' "$@"\n`);
+  return execFileSync('sh', [file], { encoding: 'utf8' }).trimEnd().split('\n');
+}
+
+test.each(['/root/.nclust', ...ODD])('the rc scripts run the launcher of the home %s', (home) => {
+  const service = { ...SERVICE, home, launcher: `${home}/launcher.sh` };
+  expect(wordsOf(openrcScript(service), '$command_args')).toEqual([service.launcher, 'daemon']);
+  expect(wordsOf(freebsdScript(service), '$command_args').slice(-3)).toEqual(['/bin/sh', service.launcher, 'daemon']);
+  expect(wordsOf(openbsdScript(service), '$daemon')).toEqual(['/bin/sh', service.launcher, 'daemon']);
+});
+
 test('a service name with a dash is a valid shell variable on BSD', () => {
   expect(freebsdScript(SERVICE)).toMatch(/^rcvar=nclust_deploy_enable$/m);
 });
@@ -125,4 +158,11 @@ test.each(['/Users/a/.nclust', ...ODD])('launchd reads the property list for the
     AbandonProcessGroup: true,
     ExitTimeOut: 90,
   });
+});
+
+test.each(['/srv/a\nExecStartPre=/bin/false', '/srv/\x1b[2J'])('startup refuses the home %j', (home) => {
+  const context = { cwd: '/', env: process.env, node: { file: process.execPath, version: process.version } };
+  expect(() => resolveIntent('systemd', { home }, context)).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining('without line ends') }),
+  );
 });

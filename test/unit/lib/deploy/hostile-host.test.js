@@ -74,7 +74,7 @@ test('a host is believed if it reports all that the steps need', async () => {
   expect(host.said.at(-1)).toBe('web1 runs r1.');
 });
 
-test('a line without an end is passed on in parts, and unknown facts of the host are dropped', async () => {
+test('a long line is passed on in parts, and unknown facts are dropped', async () => {
   const host = around(`head -c 2000000 /dev/zero | tr '\\0' x; printf '\\ra\\r\\nb\\r'; say step end; say toString x`);
   const texts = [];
   const { reports } = await runRemote(deployment, 'web1', '', { ...host, onLine: ({ text }) => texts.push(text) });
