@@ -37,11 +37,12 @@ const TEST_MS = 300_000;
 const cpuMs = (/** @type {number} */ pid) => (readStat(pid)?.cpuTicks ?? 0) * 10;
 
 async function begin() {
+  // Removed last, because the apps create files there.
+  const { own, plant } = userFolders();
   const home = await sandbox({ isHostile: true });
   const taken = await takePort();
   const other = createServer().listen(taken, '127.0.0.1');
   onTestFinished(() => void other.close());
-  const { own, plant } = userFolders();
   chmodSync(join(home.work, '..'), 0o755);
   const script = plant('sends-often.js', (path) => cpSync(fixturePath('sends-often.js'), path));
   const owner = ['--uid', String(NOBODY.uid), '--gid', String(NOBODY.gid), '--cwd', own];
