@@ -9,7 +9,7 @@ import { KeeperSession } from './keeper-link/session.js';
 import { tell } from './keeper-link/tell.js';
 import { cancelTimers } from './loop/effects.js';
 import { keeperEventHandlers } from './loop/keeper-events.js';
-import { introduce, noteLostList } from './recovery/meet-keeper.js';
+import { introduce, noteKeeperDeath, noteLostList, restoreChannels } from './recovery/meet-keeper.js';
 import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
 import { getSlotHistory, createRegistry, restartNumbering } from './state/registry.js';
@@ -61,7 +61,7 @@ export class Control {
     this.#session = new KeeperSession(this.#context, {
       introduce: () => introduce(this.#context),
       onMet: (snapshot, orphans) => this.#onKeeperMet(snapshot, orphans),
-      onLost: () => this.#onKeeperLost(),
+      onLost: (hasDied) => this.#onKeeperLost(hasDied),
       onEvent: (event, data) => this.#onKeeperEvent(event, data),
       hold: () => this.#hold(),
       resume: () => this.#resume(),
@@ -151,6 +151,7 @@ export class Control {
     const next = { ...desired, tokens: [...before.tokens, receipt].slice(-RECEIPTS_KEPT) };
     parts.store.save(next);
     registry.desired = next;
+    restoreChannels(this.#context, up);
     noteChanges(this.#context, before, next, method);
     emitDeleted(this.#context, before);
     this.dispatch({ type: 'changed', names: changedNames(before, next) });
@@ -301,8 +302,10 @@ export class Control {
     this.#resume();
   }
 
-  #onKeeperLost() {
+  /** @param {boolean} hasDied */
+  #onKeeperLost(hasDied) {
     this.#hold();
+    if (hasDied) noteKeeperDeath(this.#context);
     // Drops events of the old keeper, because the next keeper reports its state.
     this.#queue = this.#queue.filter((event) => event.type === 'changed');
   }

@@ -58,6 +58,7 @@ export const readings = {
         ...context.control.registry.notices,
         ...rollbacks(context.control.registry),
         ...withoutReady(context.control.registry),
+        ...withoutChannels(context.control.registry),
         ...refusals(context.control),
         ...context.triggers.notices(),
         ...context.parts.settings.notices(),
@@ -131,6 +132,19 @@ function withoutReady({ desired, instances }) {
     ),
   );
   return desired.apps.flatMap(({ spec }) => (names.has(spec.name) && spec.waitReady ? describeLackingReady(spec) : []));
+}
+
+/** @param {Registry} registry */
+function withoutChannels({ desired, histories }) {
+  return desired.apps.flatMap(({ spec, slots }) =>
+    slots
+      .filter(({ id }) => histories.get(id)?.hasNoChannel)
+      .map(
+        ({ id }) =>
+          `"${spec.name}" (id ${id}) runs without a channel to the manager, because keepers died right after its ` +
+          `start. To give it back, run: nclust restart ${id}`,
+      ),
+  );
 }
 
 /**

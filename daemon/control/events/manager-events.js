@@ -28,6 +28,7 @@ const EVENTS = {
   triggered: ({ app, by }) => ({ type: triggerOf(by), app, by }),
   'trigger-failed': ({ app, by, message }) => ({ type: 'trigger:failed', app, by, message }),
   'log-limit': ({ app, id, reason }) => ({ type: 'limit:logs', app, id, reason }),
+  'channel-withheld': ({ app, id, reason }) => ({ type: 'limit:channel', app, id, reason }),
   'rollback-window-opened': (fields) => rollout('rollout:window', fields),
   'rollout-done': (fields) => rollout('rollout:done', fields),
   'rollout-halted': (fields) => rollout('rollout:halted', fields),

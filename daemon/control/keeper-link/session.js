@@ -19,7 +19,8 @@ const SILENT_LOOKS = 8;
  * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>} introduce
  *   Exchanges state with the keeper of the link. Rejects with KeeperLost.
  * @property {(snapshot: Snapshot, orphans: ChildSnapshot[]) => void} onMet
- * @property {() => void} onLost  Drops events of the old keeper, and holds later events.
+ * @property {(hasDied: boolean) => void} onLost  Drops events of the old keeper, and holds later
+ *   events. `hasDied`: the keeper did not exit on purpose.
  * @property {(event: string, data: any) => void} onEvent  Not called for 'listener', 'released'
  *   and 'ping', which the session handles.
  * @property {() => void} hold
@@ -270,7 +271,7 @@ export class KeeperSession {
     }
     this.#context.link = null;
     this.#pid = null;
-    this.#loop.onLost();
+    this.#loop.onLost(link !== null && !this.#isOver && !this.#successor);
     if (this.#isOver) return;
     parts.managerLog('keeper-lost');
     const successor = this.#successor;

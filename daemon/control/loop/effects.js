@@ -1,9 +1,11 @@
+import { withoutChannel } from '../../../lib/shared/spec/channel.js';
 import { KeeperLost } from '../keeper-link/link.js';
 import { tell } from '../keeper-link/tell.js';
 import { isOnProbation } from '../rollout/readiness.js';
 import { createLabel, spawnParams, stopSettings } from '../spawn/params.js';
 import { finishSlot } from '../state/changes.js';
 import { findApp, getSpec } from '../state/desired.js';
+import { takeTurn } from '../state/keeper-deaths.js';
 import { findSlot, getSlotHistory, openScope, findSeatOfInstance } from '../state/registry.js';
 import { countSpawn } from '../state/slot-history.js';
 
@@ -27,21 +29,46 @@ function spawn(context, seat) {
   if (!app) return; // The app was removed, so the next plan ends the seat.
   const history = getSlotHistory(registry, seat.id);
   countSpawn(history);
-  const spec = parts.substituteMissingNode(getSpec(app, seat.generation));
+  const { hasNoChannel = false } = history;
+  const wanted = parts.substituteMissingNode(getSpec(app, seat.generation));
+  const spec = hasNoChannel ? withoutChannel(wanted) : wanted;
   seat.spec = spec;
   const instanceId = parts.newInstanceId();
   const isGated = spec.kind === 'node' && isOnProbation(registry, seat);
   const label = {
     ...createLabel(spec, seat, { spawns: history.spawns, logs: parts.logsFolder, scope: app.scope }),
     ...(isGated ? { isGated } : {}),
+    ...(hasNoChannel ? { hasNoChannel } : {}),
   };
   seat.instanceId = instanceId;
   const instance = { ...newInstance(instanceId, label), isGated };
   registry.instances.set(instanceId, instance);
   openScope(registry, label.scope, label.name);
   withSecrets(context, { app, seat, spec, instance }, (secrets) =>
-    askForProcess(context, instanceId, spawnParams(spec, seat, { instanceId, home: parts.home, label, secrets })),
+    inTurn(context, instance, () =>
+      askForProcess(context, instanceId, spawnParams(spec, seat, { instanceId, home: parts.home, label, secrets })),
+    ),
   );
+}
+
+/**
+ * @param {LoopContext} context
+ * @param {Instance} instance
+ * @param {() => void} start
+ */
+function inTurn(context, instance, start) {
+  const { registry, parts, link } = context;
+  const begin = () => {
+    instance.isAwaitingTurn = false;
+    if (!instance.label.hasNoChannel) registry.keeperDeaths.lastStarted = instance.label.id;
+    start();
+  };
+  const ms = takeTurn(registry, parts.clock.nowMs());
+  if (ms === 0) return begin();
+  instance.isAwaitingTurn = true;
+  parts.clock.after(ms, () => {
+    if (context.link === link && registry.instances.get(instance.instanceId) === instance) begin();
+  });
 }
 
 /**
@@ -85,6 +112,7 @@ export function newInstance(instanceId, label) {
     isProgressing: null,
     wasUp: false,
     isAwaitingSecrets: false,
+    isAwaitingTurn: false,
     isStray: false,
     isOrphan: false,
     isGated: false,
@@ -105,11 +133,11 @@ function retire(context, seat, { drain }) {
   const instance = context.registry.instances.get(seat.instanceId ?? '');
   // A process that is being created is retired as soon as its pid is known.
   if (instance && instance.pid > 0) retireInstance(context, instance, drain);
-  else if (instance?.isAwaitingSecrets)
+  else if (instance?.isAwaitingSecrets || instance?.isAwaitingTurn)
     context.dispatch({
       type: 'refused',
       instanceId: instance.instanceId,
-      message: 'it was stopped before its secrets were read',
+      message: 'it was stopped before it was started',
     });
 }
 

@@ -6,6 +6,7 @@ import { plan } from '../policy/plan.js';
 import { watchInstances } from '../rollout/compare.js';
 import { superviseRollout } from '../rollout/supervise.js';
 import { findApp, getSpec } from '../state/desired.js';
+import { hasSurplus } from '../state/keeper-deaths.js';
 import { isAppScope, getSlotHistory, getScope, seatKey, listSeats } from '../state/registry.js';
 import { step } from './step.js';
 
@@ -33,7 +34,10 @@ export function reconcile(context, name) {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     superviseRollout(context, name); // May change the desired state.
     const app = findApp(registry.desired, name);
-    const actions = plan(goalOf(registry, app), listSeats(registry, name).map(seatViewOf));
+    const actions = plan(
+      goalOf(registry, app),
+      listSeats(registry, name).map((seat) => seatViewOf(registry, seat)),
+    );
     if (actions.length === 0) break;
     for (const action of actions) carryOut(context, app, action);
   }
@@ -73,17 +77,19 @@ function carryOut(context, app, action) {
 /**
  * @param {Registry} registry
  * @param {DesiredSlot} slot
- * @returns {DesiredSlot}
+ * @returns {DesiredSlot & { isOccupied?: boolean }}
  */
 function goalSlot(registry, slot) {
-  return registry.ending ? { ...slot, want: 'down' } : slot;
+  if (registry.ending) return { ...slot, want: 'down' };
+  return hasSurplus(registry, slot.id) ? { ...slot, isOccupied: true } : slot;
 }
 
 /**
+ * @param {Registry} registry
  * @param {Seat} seat
  * @returns {SeatView}
  */
-function seatViewOf({ id, generation, life, spec }) {
+function seatViewOf({ instances }, { id, generation, life, spec, instanceId }) {
   const { state, hasFailed, asked } = life;
   const isClosing =
     state === 'stopping' &&
@@ -94,6 +100,7 @@ function seatViewOf({ id, generation, life, spec }) {
     state: /** @type {SeatView['state']} */ (state),
     hasFailed,
     isClosing,
+    ...(instances.get(instanceId ?? '')?.label.hasNoChannel ? { isAlone: true } : {}),
     comesBack: state === 'stopping' && asked?.cause === 'boot-timeout',
   };
 }
@@ -176,11 +183,12 @@ function releaseSockets(context, name) {
   if (owned.length === 0) return;
   const hasFailed = (/** @type {DesiredSlot} */ slot) =>
     registry.seats.get(seatKey(slot.id, slot.generation))?.life.state === 'failed';
+  const usesKeeper = (/** @type {DesiredSlot} */ slot) => !registry.histories.get(slot.id)?.hasNoChannel;
   const needed = isBeingCleared(registry, name)
     ? new Set()
     : new Set(
         app?.slots
-          .filter((slot) => goalSlot(registry, slot).want === 'up' && !hasFailed(slot))
+          .filter((slot) => goalSlot(registry, slot).want === 'up' && !hasFailed(slot) && usesKeeper(slot))
           .map((slot) => getScope(app.spec, slot.slot, app.scope)),
       );
   for (const [scope, names] of owned) {

@@ -143,7 +143,8 @@ function workerOf(registry, app, slot, overview, standing, { usageOf, trackOf, r
  */
 function silentMs({ spec }, instance, reportsSinceMs, nowMs) {
   const bootedAtMs = instance?.bootedAtMs ?? null;
-  const isExpected = spec.kind === 'node' && spec.metrics && instance?.isOrphan === false;
+  const isExpected =
+    spec.kind === 'node' && spec.metrics && instance?.isOrphan === false && !instance.label.hasNoChannel;
   if (!isExpected || bootedAtMs === null || reportsSinceMs === null) return null;
   return Math.max(0, nowMs - Math.max(bootedAtMs, reportsSinceMs));
 }

@@ -24,6 +24,7 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  * @property {'up' | 'down'} want
  * @property {number} generation
  * @property {{ want: 'up' | 'down' | 'new', generation: number }} [former]
+ * @property {boolean} [isOccupied]  Processes of an earlier keeper have to exit first.
  */
 
 /**
@@ -34,6 +35,7 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  * @property {boolean} hasFailed  An attempt to start the instance failed.
  * @property {boolean} isClosing  The instance is stopping, and its listening sockets close (stop,
  *   delete).
+ * @property {boolean} [isAlone]  The instance binds its ports itself, so no other may run beside it.
  * @property {boolean} comesBack  The instance is stopping only to start again (boot timeout).
  */
 
@@ -76,11 +78,13 @@ export function plan(goal, seats) {
   const views = goal.slots.filter((slot) => slot.want === 'up').map((slot) => viewOf(slot, bySlot.get(slot.id) ?? []));
   const moves = movesFor(views, goal.rollout);
   const parks = moves.parks ?? [];
-  const stops = [...unwanted, ...moves.stops];
+  const alone = views.flatMap(({ old }) => old.filter(({ isAlone }) => isAlone));
+  const stops = [...new Set([...unwanted, ...moves.stops, ...alone.filter(mayStop)])];
+  const occupied = new Set([...alone, ...goal.slots.filter(({ isOccupied }) => isOccupied)].map(({ id }) => id));
   // An instance that leaves may still hold a socket, so a new instance would get EADDRINUSE.
   const isInTheWay = (/** @type {SeatView} */ seat) =>
     seat.isClosing || (goal.rollout.isClearedFirst === true && slots.get(seat.id)?.generation !== seat.generation);
-  const starts = seats.some(isInTheWay) ? [] : moves.starts;
+  const starts = seats.some(isInTheWay) ? [] : moves.starts.filter(({ id }) => !occupied.has(id));
   const leaving = new Set([...stops, ...parks]);
   const isServedOn = seats.some((seat) => isUp(seat) && !leaving.has(seat));
   const back = views.flatMap(({ current }) => (current?.state === 'parked' ? current : []));

@@ -1,5 +1,6 @@
 // Knows: how control, when it starts, takes over the keeper, the processes and the orphans. Must
 // not: start a process that is not wanted, or end a process that may be wanted.
+import { withoutChannel } from '../../../lib/shared/spec/channel.js';
 import { writeNote } from '../keeper-link/tell.js';
 import { EFFECTS, recordFinishedSlot, newInstance } from '../loop/effects.js';
 import { attachLogs, forgetSlot, rememberReady, retireSurplus } from '../loop/keeper-events.js';
@@ -9,7 +10,8 @@ import { step } from '../loop/step.js';
 import { BACKOFF_MAX_MS } from '../policy/restart-policy.js';
 import { isExcused, isReady } from '../rollout/readiness.js';
 import { getSpec } from '../state/desired.js';
-import { findSlot, isWanted, getSlotHistory, openScope, seatKey } from '../state/registry.js';
+import { isCautious } from '../state/keeper-deaths.js';
+import { findSlot, isWanted, getSlotHistory, listSeatsOfSlot, openScope, seatKey } from '../state/registry.js';
 import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 
 /** @import { ChildSnapshot } from '../keeper-link/link.js' */
@@ -29,7 +31,12 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
  */
 export function adopt(context, children) {
   const known = children.flatMap((child) => instanceOf(context, child) ?? []);
-  known.sort((a, b) => a.instance.label.spawns - b.instance.label.spawns || a.child.startedAtMs - b.child.startedAtMs);
+  known.sort(
+    (a, b) =>
+      rankOf(context, a.instance) - rankOf(context, b.instance) ||
+      a.instance.label.spawns - b.instance.label.spawns ||
+      a.child.startedAtMs - b.child.startedAtMs,
+  );
   const seated = known.flatMap(({ instance, child }) => seatInstance(context, instance, child) ?? []);
   // Old instances come first, because the readiness of a new instance depends on them.
   seated.sort((a, b) => a.seat.generation - b.seat.generation);
@@ -118,18 +125,49 @@ function seatInstance(context, instance, child) {
     retireSurplus(context, instance, 'handover');
     return null;
   }
+  if (child.isAdopted && !child.exit && !asked && isSurplus(context, instance)) {
+    registry.keeperDeaths.surplus.add(instance.instanceId);
+    retireSurplus(context, instance, 'handover');
+    return null;
+  }
   const { id, slot, name, generation } = instance.label;
   if (registry.seats.has(seatKey(id, generation))) {
     if (!child.exit) retireSurplus(context, instance, 'finish');
     return null;
   }
-  const seat = addSeat(registry, { id, generation, slot, name, spec: specFor(registry, id, generation) });
+  const spec = specFor(registry, id, generation);
+  const own = spec && instance.label.hasNoChannel ? withoutChannel(spec) : spec;
+  const seat = addSeat(registry, { id, generation, slot, name, spec: own });
   seat.instanceId = instance.instanceId;
   const state = initialState(instance, child);
   seat.life = { ...seat.life, state };
   instance.isExcused = isExcused(registry, seat, instance, context.parts.clock.nowMs());
   instance.wasUp = state !== 'starting' || instance.isExcused || wasOldEnough(seat, child, context.parts.clock.nowMs());
   return { seat, instance, child, asked };
+}
+
+/**
+ * If a slot keeps one orphan, it must not be one that the dead keeper has already drained.
+ * @param {LoopContext} core
+ * @param {Instance} instance
+ */
+function rankOf({ registry, parts }, { instanceId, label, isOrphan }) {
+  const isDrained = isOrphan && getSlotHistory(registry, label.id).asked[instanceId] !== undefined;
+  return isDrained && isCautious(registry, parts.clock.nowMs()) ? 1 : 0;
+}
+
+/**
+ * Keepers die again and again, perhaps because of this app. Then each of them would leave another
+ * process. An instance without a channel binds its ports itself, so no orphan may run beside it.
+ * @param {LoopContext} core
+ * @param {Instance} instance
+ */
+function isSurplus({ registry, parts }, { label }) {
+  if (getSlotHistory(registry, label.id).hasNoChannel) return true;
+  if (!isCautious(registry, parts.clock.nowMs())) return false;
+  return listSeatsOfSlot(registry, label.id).some(
+    ({ instanceId }) => registry.instances.get(instanceId ?? '')?.isOrphan,
+  );
 }
 
 /**

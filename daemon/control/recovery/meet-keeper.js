@@ -1,5 +1,7 @@
-import { tell } from '../keeper-link/tell.js';
+import { tell, writeNote } from '../keeper-link/tell.js';
 import { cancelTimers } from '../loop/effects.js';
+import { giveChannelsBack, recordKeeperDeath } from '../state/keeper-deaths.js';
+import { findSlot } from '../state/registry.js';
 import { noteKey, readNote, parseNoteKey } from '../state/slot-history.js';
 import { takeOverOrphans } from './take-over-orphans.js';
 
@@ -34,6 +36,24 @@ export function noteLostList(context, count) {
     `To start again from the saved list, run: nclust kill && nclust resurrect`;
   context.registry.notices.add(notice);
   context.parts.managerLog('state-lost', { notice });
+}
+
+/**
+ * Control calls this when a keeper has died.
+ * @param {LoopContext} context
+ */
+export function noteKeeperDeath({ registry, parts }) {
+  const id = recordKeeperDeath(registry, parts.clock.nowMs());
+  const app = id === null ? null : findSlot(registry, id)?.app.spec.name;
+  if (id !== null) parts.managerLog('channel-withheld', { app, id, reason: 'keepers died right after its start' });
+}
+
+/**
+ * @param {LoopContext} context
+ * @param {{ id: number }[]} slots  Slots that a command or a trigger starts again.
+ */
+export function restoreChannels(context, slots) {
+  for (const id of giveChannelsBack(context.registry, slots)) writeNote(context, id);
 }
 
 /**

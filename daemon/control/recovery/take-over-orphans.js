@@ -146,7 +146,7 @@ async function take(context, orphan, label, known) {
   const { instanceId, pid, startTicks, startedAtMs, outPipe, errPipe } = orphan;
   const spec = findSlot(context.registry, label.id)?.app.spec;
   /** @type {ChildSnapshot['mode']} */
-  const mode = spec?.kind === 'node' ? spec.mode : 'exec';
+  const mode = spec?.kind === 'node' && !label.hasNoChannel ? spec.mode : 'exec';
   const shared = {
     instanceId,
     app: label.name,

@@ -29,6 +29,7 @@ import { getScope } from '../state/registry.js';
  */
 export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
   const isNode = spec.kind === 'node';
+  const mayHaveChannel = !label.hasNoChannel;
   return {
     instanceId,
     app: spec.name,
@@ -36,7 +37,9 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
     label,
     mode: isNode ? spec.mode : 'exec',
     file: spec.file,
-    ...(isNode ? { script: spec.script } : { hasChannel: hasChannel(spec), hasPreload: mayStartNode(spec) }),
+    ...(isNode
+      ? { script: spec.script }
+      : { hasChannel: mayHaveChannel && hasChannel(spec), hasPreload: mayHaveChannel && mayStartNode(spec) }),
     args: isNode ? spec.args : spec.execArgs,
     execArgv: isNode ? spec.interpreterArgs : [],
     slot: place.slot,

@@ -54,6 +54,8 @@ import { newSlotHistory } from './slot-history.js';
  * @property {boolean} wasUp
  * @property {boolean} isAwaitingSecrets  Control is reading the secrets, and has not sent the
  *   start to the keeper.
+ * @property {boolean} isAwaitingTurn  Another instance has to start first, so control has not sent
+ *   the start to the keeper.
  * @property {boolean} isStray  The list may have lost the slot. Control leaves the process alone.
  * @property {boolean} isOrphan  An earlier keeper started the process.
  * @property {boolean} isGated  The program listens, but its gate is closed.
@@ -80,8 +82,18 @@ import { newSlotHistory } from './slot-history.js';
  * @property {string} [logFile]  For both streams. Empty or missing: no such file.
  * @property {User} [user]  The owner of the log files. Missing: the manager's own user.
  * @property {boolean} [isGated]  The process was started behind a gate.
+ * @property {true} [hasNoChannel]  The process was started without an IPC channel and the agent.
  * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }}
  *   stop
+ */
+
+/**
+ * @typedef {object} KeeperDeaths
+ * @property {number[]} atMs  Wall clock. The last deaths, oldest first.
+ * @property {number | null} lastStarted  The slot whose instance the present keeper started last,
+ *   with a channel.
+ * @property {number} nextTurnMs
+ * @property {Set<string>} surplus  Instances of earlier keepers that have to exit first.
  */
 
 /**
@@ -97,6 +109,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {Map<string, WatchedInstance>} samples  By instance. Includes old instances.
  * @property {Set<number>} touched  Slots that were affected in this turn.
  * @property {'kill' | 'shutdown' | null} ending  If set, all instances end, despite `desired`.
+ * @property {KeeperDeaths} keeperDeaths
  * @property {Set<string>} notices
  */
 
@@ -115,6 +128,7 @@ export function createRegistry(desired) {
     samples: new Map(),
     touched: new Set(),
     ending: null,
+    keeperDeaths: { atMs: [], lastStarted: null, nextTurnMs: 0, surplus: new Set() },
     notices: new Set(),
   };
 }

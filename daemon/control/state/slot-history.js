@@ -18,6 +18,7 @@ const DEATHS_KEPT = 10;
  * @property {Spent} [spent]
  * @property {boolean} [hasSentReady]  An instance has sent `ready`.
  * @property {boolean} [isAtRest]  Stopped, finished or failed: the next start is not a restart.
+ * @property {boolean} [hasNoChannel]  The next instance gets no IPC channel.
  * @property {boolean} isStray  The list may have lost the slot. Control leaves its process alone.
  */
 

@@ -15,6 +15,22 @@ export function hasChannel({ kind, file }) {
 }
 
 /**
+ * @param {AppSpec} spec
+ * @returns {AppSpec}  For a process without an IPC channel: nothing waits for its messages.
+ */
+export function withoutChannel(spec) {
+  const { kind, script, args, interpreterArgs, execArgs } = spec;
+  return {
+    ...spec,
+    kind: 'exec',
+    mode: 'fork',
+    execArgs: kind === 'node' ? [...interpreterArgs, script, ...args] : execArgs,
+    waitReady: false,
+    shutdownWithMessage: false,
+  };
+}
+
+/**
  * Whether the app can use process.send(), by the names of its programs.
  * @param {Program} spec
  */

@@ -643,6 +643,50 @@ describe('when the keeper dies', () => {
     expect(rig.keeper.alive).toHaveLength(2);
   });
 
+  const asOrphans = (children) =>
+    children.map(({ instanceId, pid, startedAtMs, label }) => ({
+      instanceId,
+      pid,
+      startTicks: '1',
+      startedAtMs,
+      name: label.name,
+      id: label.id,
+      outPipe: null,
+      errPipe: null,
+    }));
+  const spawnsOf = (keeper) => keeper.requests.filter(({ verb }) => verb === 'spawn').map(({ params }) => params);
+
+  test('again and again at the start of an app, one orphan stays, and then the app gets no channel', async () => {
+    void rig.start({ instances: 1 });
+    await rig.turn(5_000);
+    rig.behaveNext = () => ({ stopsAfterMs: 500 });
+    for (const died of [1, 2]) {
+      const { keeper } = rig;
+      rig.orphans = asOrphans(keeper.alive);
+      expect(rig.orphans).toHaveLength(died);
+      keeper.die();
+      await rig.turn(1);
+    }
+    // The second successor waits until the first one, which is an orphan too, has exited.
+    expect(spawnsOf(rig.keeper)).toEqual([]);
+    const surplus = rig.orphans[1].instanceId;
+    expect(rig.keeper.requests.filter(({ verb }) => verb === 'retire')).toMatchObject([
+      { params: { instanceId: surplus } },
+    ]);
+    await rig.turn(600);
+    expect(spawnsOf(rig.keeper)).toMatchObject([{ mode: 'cluster' }]);
+    rig.orphans = asOrphans(rig.keeper.alive.filter(({ instanceId }) => instanceId !== surplus));
+    rig.keeper.die();
+    await rig.turn(2_000);
+    expect(spawnsOf(rig.keeper)).toMatchObject([{ mode: 'exec', hasChannel: false, hasPreload: false }]);
+    await rig.turn(60_000);
+    expect(rig.running()).toEqual(['api/0']);
+    void rig.call('restart', { targets: ['api'] });
+    await rig.turn();
+    expect(spawnsOf(rig.keeper).at(-1)).toMatchObject({ mode: 'cluster' });
+    expect(rig.running()).toEqual(['api/0']);
+  });
+
   test('a waiting request is answered through the next keeper', async () => {
     const request = watch(rig.start({ instances: 2 }));
     await rig.turn(5);

@@ -18,6 +18,7 @@ const LATELY_MS = 15 * 60_000;
 
 const TELLING = new Set([
   'limit:memory',
+  'limit:channel',
   'limit:logs',
   'rollout:halted',
   'rollout:rolled-back',

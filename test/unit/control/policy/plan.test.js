@@ -53,6 +53,21 @@ test('a restart of a single instance stops it first and starts when the old one 
   expect(plan(goal, [])).toEqual([{ do: 'start', id: 0, generation: 2 }]);
 });
 
+test('a slot starts only after the surplus orphans of the slot, and other slots do not wait', () => {
+  const goal = { slots: slots(2, 2).map((slot) => ({ ...slot, isOccupied: slot.id === 0 })), rollout: besides };
+  expect(plan(goal, [])).toEqual([{ do: 'start', id: 1, generation: 2 }]);
+});
+
+test('an instance without a channel stops before its successor starts', () => {
+  const goal = { slots: slots(2, 2), rollout: besides };
+  const other = seat(1, 2, 'up');
+  expect(plan(goal, [seat(0, 1, 'up', { isAlone: true }), other])).toEqual([
+    { do: 'stop', id: 0, generation: 1, drain: 'handover' },
+  ]);
+  expect(plan(goal, [seat(0, 1, 'stopping', { isAlone: true }), other])).toEqual([]);
+  expect(plan(goal, [other])).toEqual([{ do: 'start', id: 0, generation: 2 }]);
+});
+
 test('the plan takes no more instances down while a new one is not up', () => {
   const goal = { slots: slots(4, 2), rollout: stopFirst(4) };
   for (const state of ['starting', 'backoff', 'failed']) {
