@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { connect, isIP } from 'node:net';
 import { answerInTurn } from '../../../lib/shared/answer-in-turn.js';
 import { listenPrivately } from '../../../lib/shared/daemon/listen-privately.js';
+import { limitConnections } from '../../../lib/shared/limit-connections.js';
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
@@ -109,7 +110,7 @@ export async function serveMetrics(target, collect, onFault, { stalledMs = STALL
     ),
   );
   server.timeout = stalledMs;
-  server.maxConnections = CONNECTIONS_MAX;
+  limitConnections(server, CONNECTIONS_MAX);
   const bound = target.kind === 'unix' ? await checkPath(target.path) : null;
   if (bound !== null) await listenPrivately(server, bound);
   if (target.kind === 'tcp')

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { answerInTurn } from '../../../lib/shared/answer-in-turn.js';
+import { limitConnections } from '../../../lib/shared/limit-connections.js';
 import { isOurName, isOurPage } from './address.js';
 import { createPages } from './sockets.js';
 
@@ -15,8 +16,8 @@ import { createPages } from './sockets.js';
 /** @import { Pages } from './sockets.js' */
 
 /**
- * Limit for open connections, because each connection can keep control busy for 0.1 s. It is twice
- * PAGES_MAX (sockets.js).
+ * Limit for open connections without the token, because each connection can keep control busy for
+ * 0.1 s.
  */
 const CONNECTIONS_MAX = 128;
 const REQUEST_MS = 5_000;
@@ -42,12 +43,11 @@ const STALLED_MS = 30_000;
 
 /**
  * @param {WebAddress} wanted
- * @param {Parameters<typeof createPages>[0] & DashboardOptions} o
+ * @param {Omit<Parameters<typeof createPages>[0], 'onRight'> & DashboardOptions} o
  * @returns {Promise<Dashboard>}  Rejects with errors of the system.
  */
 export async function serveDashboard(wanted, { folder, onFault, stalledMs = STALLED_MS, ...o }) {
   const files = readPageFiles(folder);
-  const pages = createPages(o);
   /** @type {Server} */
   const server = createServer(
     {
@@ -65,7 +65,7 @@ export async function serveDashboard(wanted, { folder, onFault, stalledMs = STAL
       },
     ),
   );
-  server.maxConnections = CONNECTIONS_MAX;
+  const pages = createPages({ ...o, onRight: limitConnections(server, CONNECTIONS_MAX).exempt });
   server.timeout = stalledMs;
   server.on('upgrade', (request, socket, head) => {
     try {

@@ -13,7 +13,6 @@ import { createPageAnswer } from './permissions.js';
 
 const MESSAGE_MAX_BYTES = 64 * 1024;
 const PAGES_MAX = 64;
-const STRANGERS_MAX = 20;
 
 /** Time for a page to close, in ms. */
 const FAREWELL_MS = 1_000;
@@ -35,9 +34,10 @@ const FAREWELL_MS = 1_000;
  * @param {Clock} o.clock
  * @param {(given: unknown) => boolean} o.isRight  Checks the token.
  * @param {() => boolean} o.mayAct
+ * @param {(socket: Duplex) => void} o.onRight  The client has sent the token.
  * @returns {Pages}
  */
-export function createPages({ context, clock, isRight: isRightNow, mayAct }) {
+export function createPages({ context, clock, isRight: isRightNow, mayAct, onRight }) {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -51,8 +51,11 @@ export function createPages({ context, clock, isRight: isRightNow, mayAct }) {
   const pages = new Set();
   let isRight = isRightNow;
 
-  /** @param {WebSocket} ws */
-  function meet(ws) {
+  /**
+   * @param {WebSocket} ws
+   * @param {Duplex} socket
+   */
+  function meet(ws, socket) {
     strangers.add(ws);
     ws.on('close', () => {
       strangers.delete(ws);
@@ -63,7 +66,11 @@ export function createPages({ context, clock, isRight: isRightNow, mayAct }) {
     askForToken(ws, {
       isRight: (given) => isRight(given),
       clock,
-      onRight: (id) => welcome(ws, id),
+      onRight(id) {
+        if (pages.size >= PAGES_MAX) return dismiss(ws, COME_AGAIN, 'too many pages are open');
+        onRight(socket);
+        return welcome(ws, id);
+      },
       onWrong: () => dismiss(ws, NOT_AUTHENTICATED, 'the token is missing or wrong'),
     });
   }
@@ -101,8 +108,8 @@ export function createPages({ context, clock, isRight: isRightNow, mayAct }) {
   }
 
   return {
-    isFull: () => strangers.size >= STRANGERS_MAX || pages.size + strangers.size >= PAGES_MAX,
-    take: (request, socket, head) => server.handleUpgrade(request, socket, head, meet),
+    isFull: () => pages.size >= PAGES_MAX,
+    take: (request, socket, head) => server.handleUpgrade(request, socket, head, (ws) => meet(ws, socket)),
     changeToken(next) {
       isRight = next;
     },

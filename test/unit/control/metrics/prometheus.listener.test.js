@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -73,6 +74,18 @@ test('a client that asks and does not read the answer loses its connection', asy
   const socket = await accepted;
   await within('the end', new Promise((resolve) => socket.once('close', resolve)), 10_000);
   raw.destroy();
+});
+
+test.each([
+  ['send nothing', ''],
+  ['send half of a request', GET],
+])('strangers who %s do not keep Prometheus out', async (_, text) => {
+  const { port } = await serve(async () => [FAMILY]);
+  const strangers = Array.from({ length: 100 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  onTestFinished(() => strangers.forEach((raw) => raw.destroy()));
+  for (const raw of strangers) raw.write(text);
+  await Promise.all(strangers.map((raw) => raw.connecting && once(raw, 'connect')));
+  expect(await exchangeRaw(port, `${GET}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 200 .*nclust_test 1\n/s);
 });
 
 test('a client that never finishes its request loses its connection as soon as its time is over', async () => {

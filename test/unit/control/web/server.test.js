@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../daemon/control/host/clock.js';
@@ -157,14 +158,42 @@ test('a connection that is silent for five seconds is closed', async () => {
   expect(await page.closed).toBe(4401);
 });
 
-test('at most twenty connections may wait for their token, and pages are not counted among them', async () => {
-  const pages = await Promise.all(Array.from({ length: 15 }, () => openPage(url)));
+/** More than the dashboard accepts without the token. */
+const STRANGERS = 300;
+
+const webSocketHead = (port) =>
+  `GET /socket HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: http://127.0.0.1:${port}\r\nConnection: ` +
+  `Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ` +
+  `dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
+
+test.each([
+  ['send nothing', () => ''],
+  ['send half of a request', () => 'GET / HTTP/1.1\r\nHost: loc'],
+  ['ask, and do not read', () => 'GET /uplot.js HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(200)],
+  ['open a WebSocket, and send no token', webSocketHead],
+])('strangers who %s keep no page out, and end none', async (_, textOf) => {
+  const { port } = dashboard.address;
+  const before = await openPage(url);
   const strangers = [];
-  for (let at = 0; at < 20; at += 1) strangers.push(await openPage(url, { token: null }));
+  for (let at = 0; at < STRANGERS; at += 1) {
+    const raw = connect(port, '127.0.0.1').on('error', () => {});
+    raw.pause().write(textOf(port));
+    strangers.push(raw);
+  }
+  await Promise.all(strangers.map((raw) => raw.connecting && once(raw, 'connect')));
+  expect(await within('the page', fetchRaw(url, '/'), 10_000)).toMatchObject({ status: 200 });
+  const page = await openPage(url);
+  for (const one of [before, page]) expect(await one.request('hello')).toMatchObject({ home: '/home/nclust' });
+  for (const raw of strangers) raw.destroy();
+  for (const one of [before, page]) one.close();
+});
+
+test('sixty-four pages may be open, and the next one is refused', async () => {
+  const pages = await Promise.all(Array.from({ length: 64 }, () => openPage(url)));
   await expect(openPage(url)).rejects.toMatchObject({ status: 503 });
-  strangers[0].close();
+  pages[0].close();
   const late = await waitFor('room', () => openPage(url).catch(() => null));
-  for (const page of [...pages, late, ...strangers]) page.close();
+  for (const page of [...pages, late]) page.close();
 });
 
 test('garbage closes only its own page', async () => {
