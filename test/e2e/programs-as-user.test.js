@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
-import { install } from '../helpers/installation.js';
+import { openInstallation } from '../helpers/installation.js';
 import { isRoot, NOBODY, userFolders } from '../helpers/other-user.js';
 import { isRunning, killIfThere } from '../helpers/processes.js';
 import { runProgram } from '../helpers/run-program.js';
@@ -99,6 +99,7 @@ function stage(home) {
 }
 
 test.runIf(canTest)('programs of the user of an app get no terminal, session or variable of root', async () => {
+  const nclust = `${nodeUnderTest()} ${openInstallation()}`;
   const home = await sandbox();
   const { bin, config, own, reports } = stage(home);
   // Control runs in the variables of the command that started it.
@@ -108,9 +109,6 @@ test.runIf(canTest)('programs of the user of an app get no terminal, session or 
       .done;
     expect([exitStatus, stdout]).toEqual([0, expect.stringContaining('app')]);
   };
-  // The user of the app has to read the agent.
-  chmodSync(join(home.work, '..'), 0o755);
-  const nclust = `${nodeUnderTest()} ${join(install(home, '9.9.9').root, 'bin/nclust.js')}`;
   await typed(`${nclust} start ${config}`);
   await typed(`${nclust} reload app`);
 

@@ -1,6 +1,8 @@
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 import { runProgram } from './run-program.js';
 import { nodeUnderTest } from './sandbox.js';
 
@@ -8,6 +10,7 @@ import { nodeUnderTest } from './sandbox.js';
 /** @import { Sandbox } from './sandbox.js' */
 
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
+const PARTS = ['bin', 'lib', 'daemon'];
 
 /**
  * @typedef {object} Installation
@@ -43,13 +46,26 @@ export function install(home, version, edits = {}) {
 }
 
 /**
+ * Copies nclust, because the user of an app has to read the agent, and may not be able to read the
+ * checkout.
+ * @returns {string}  bin/nclust.js of the copy, which is removed after the test.
+ */
+export function openInstallation() {
+  const root = mkdtempSync(join(tmpdir(), 'nclust-open-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  chmodSync(root, 0o755);
+  symlinkSync(join(PACKAGE, 'node_modules'), join(root, 'node_modules'));
+  for (const part of [...PARTS, 'package.json']) cpSync(join(PACKAGE, part), join(root, part), { recursive: true });
+  return join(root, 'bin/nclust.js');
+}
+
+/**
  * @param {string} root
  * @param {string} version
  * @param {Record<string, string>} edits
  */
 function write(root, version, edits) {
-  for (const part of ['bin', 'lib', 'daemon'])
-    cpSync(join(PACKAGE, part), join(root, part), { recursive: true, force: true });
+  for (const part of PARTS) cpSync(join(PACKAGE, part), join(root, part), { recursive: true, force: true });
   const described = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
   writeFileSync(join(root, 'package.json'), JSON.stringify({ ...described, version }));
   for (const [file, text] of Object.entries(edits))

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
+import { openInstallation } from '../helpers/installation.js';
 import { isRoot, NOBODY, userFolders } from '../helpers/other-user.js';
 import { takePort } from '../helpers/ports.js';
 import { readStat } from '../helpers/processes.js';
@@ -39,7 +40,7 @@ const cpuMs = (/** @type {number} */ pid) => (readStat(pid)?.cpuTicks ?? 0) * 10
 async function begin() {
   // Removed last, because the apps create files there.
   const { own, plant } = userFolders();
-  const home = await sandbox({ isHostile: true });
+  const home = await sandbox({ isHostile: true, bin: openInstallation() });
   const taken = await takePort();
   const other = createServer().listen(taken, '127.0.0.1');
   onTestFinished(() => void other.close());

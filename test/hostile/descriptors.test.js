@@ -9,6 +9,7 @@ import { performance } from 'node:perf_hooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
 import { countDescriptors } from '../helpers/footprint.js';
+import { openInstallation } from '../helpers/installation.js';
 import { isRoot, NOBODY, userFolders } from '../helpers/other-user.js';
 import { takePort } from '../helpers/ports.js';
 import { sandbox } from '../helpers/sandbox.js';
@@ -53,7 +54,7 @@ const MODES = {
 describe.runIf(isRoot && PYTHON).each(Object.entries(MODES))('%s', (_mode, { script, flags, results }) => {
   const attack = async (env) => {
     const { own, plant } = userFolders();
-    const home = await sandbox({ isHostile: true });
+    const home = await sandbox({ isHostile: true, bin: openInstallation() });
     chmodSync(join(home.work, '..'), 0o755);
     const app = await home.app('http-echo', { name: 'good' });
     const before = await home.daemon();
@@ -126,7 +127,7 @@ describe.runIf(isRoot && PYTHON).each([
     onTestFinished(() => void silent.close());
     const connected = once(silent, 'connection');
     await once(silent, 'listening');
-    const home = await sandbox({ isHostile: true });
+    const home = await sandbox({ isHostile: true, bin: openInstallation() });
     chmodSync(join(home.work, '..'), 0o755);
     for (const name of ['shares-its-socket.js', 'makes-socket-linger.py'])
       plant(name, (path) => cpSync(fixturePath(name), path));

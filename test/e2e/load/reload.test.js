@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openInstallation } from '../../helpers/installation.js';
 import { isRoot, NOBODY } from '../../helpers/other-user.js';
 import { EVERY_REQUEST, loseNothing, reload, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
@@ -36,7 +37,7 @@ describe('a reload loses no request', () => {
     ['cluster', { instances: 3 }],
     ['fork', {}],
   ])('%s mode, another user: 2 reloads', async (_mode, o) => {
-    const home = await sandbox();
+    const home = await sandbox({ bin: openInstallation() });
     chmodSync(join(home.work, '..'), 0o755);
     const flags = [...QUICK, '--uid', String(NOBODY.uid), '--gid', String(NOBODY.gid)];
     const app = await serve(home, 'serves-all', { ...o, flags });
