@@ -11,6 +11,7 @@
 // An app of the keeper's own user could end the keeper by a signal, so it has the channel of
 // Node.js, which costs less. channel-filter.js protects the keeper if that app is broken.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { closeShared } from '../../lib/shared/daemon/close-shared.js';
 import { internalOf } from './channel-filter.js';
 import { makeOneWayPair, makeTcpPair } from './host/socket-pair.js';
 import { openLane } from './pipes.js';
@@ -93,10 +94,8 @@ function createTcpEnds({ own, given }) {
   // A failed reset is reported here, and then the connection is gone, too.
   own.on('error', () => {});
   const close = () => {
-    // Resets the connection before the last copy of `given` is closed. So SO_LINGER, which the
-    // program may have set, has no effect.
     own.resetAndDestroy();
-    given.destroy();
+    closeShared(handleOf(given), () => void given.destroy());
   };
   return {
     laneFds: [],

@@ -23,12 +23,12 @@ export function createListenerCopies() {
       if (!handle) return;
       const before = kept.get(data.key);
       kept.set(data.key, { data, handle });
-      if (before) close(before, { isInUse: true });
+      if (before) close(before);
     },
     drop(key) {
       const copy = kept.get(key);
       kept.delete(key);
-      if (copy) close(copy, { isInUse: false });
+      if (copy) close(copy);
     },
     async handOver(port) {
       const given = [...kept.values()].map(({ data, handle }, at) =>
@@ -42,12 +42,9 @@ export function createListenerCopies() {
   };
 }
 
-/**
- * @param {Copy} copy
- * @param {{ isInUse: boolean }} o
- */
-function close({ data, handle }, o) {
-  if (data.owner) closeShared(handle, o);
+/** @param {Copy} copy */
+function close({ data, handle }) {
+  if (data.owner) closeShared(handle);
   else handle.close?.();
 }
 

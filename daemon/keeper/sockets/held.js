@@ -114,7 +114,7 @@ export class HeldSockets {
    * @param {AgentMessage} message
    * @param {number} [retries]  Retries left while another process has the address.
    */
-  #tryToGive(child, message, retries = this.waiting.retriesFor(child, message)) {
+  #tryToGive(child, message, retries = this.waiting.retriesFor(message)) {
     const { seq, claim, boundPort } = message;
     // Gives nothing to an orphan, because the keeper has no IPC channel to send a handle.
     if (child.exit || child.isAdopted) return;

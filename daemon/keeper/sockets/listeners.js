@@ -16,7 +16,6 @@ const IPV6_ONLY = 1;
  * @typedef {object} Handle  A handle of libuv that node:cluster can pass to a process.
  * @property {number} fd
  * @property {() => void} close
- * @property {() => number} [reset]  For TCP. Closes, too.
  * @property {(out: { address?: string }) => number} [getpeername]
  * @property {(out: { address?: string, port?: number, family?: string }) => number} [getsockname]
  *   For TCP. Also returns an error of bind(2) that libuv has deferred.
@@ -185,7 +184,7 @@ export class Listeners {
     const before = this.#table.get(key);
     const out = { address: claim.address ?? '', port: 0, family: 'pipe' };
     handle.getsockname?.(out);
-    if (before) close(before, { isInUse: true });
+    if (before) close(before);
     const listener = {
       key,
       isAnnounced: false,
@@ -260,10 +259,9 @@ function overlap({ bound, claim }, wanted) {
 /**
  * Uses the rights of the owner, because libuv removes the path that it has bound.
  * @param {Pick<Listener, 'owner' | 'handle'>} listener
- * @param {{ isInUse: boolean }} [o]
  */
-function close({ owner, handle }, o) {
-  if (owner) closeShared(handle, { ...o, close: () => callAsOwner(owner, () => handle.close()) });
+function close({ owner, handle }) {
+  if (owner) closeShared(handle, () => callAsOwner(owner, () => handle.close()));
   else handle.close();
 }
 

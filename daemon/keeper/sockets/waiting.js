@@ -21,7 +21,7 @@ const WAITING_MAX = 256;
 export function createWaiting(children) {
   /** By the key of the claim. @type {Map<Child, Map<string, Waiting>>} */
   const all = new Map();
-  /** By scope and port, for sockets that were just released. @type {Map<string, NodeJS.Timeout>} */
+  /** By port, for sockets that were just released. @type {Map<number, NodeJS.Timeout>} */
   const lingering = new Map();
 
   /**
@@ -63,18 +63,15 @@ export function createWaiting(children) {
      * close their copies of the socket a little later.
      * @param {Listener} listener
      */
-    linger({ scope, bound }) {
-      const key = `${scope}|${bound.port}`;
-      clearTimeout(lingering.get(key));
-      lingering.set(key, setTimeout(() => lingering.delete(key), LINGER_LOOKS * LOOK_MS).unref());
+    linger({ bound: { port } }) {
+      if (port === 0) return;
+      clearTimeout(lingering.get(port));
+      lingering.set(port, setTimeout(() => lingering.delete(port), LINGER_LOOKS * LOOK_MS).unref());
     },
-    /**
-     * @param {Child} child
-     * @param {AgentMessage} message
-     */
-    retriesFor({ scope }, { claim, isMeant }) {
+    /** @param {AgentMessage} message */
+    retriesFor({ claim, isMeant }) {
       if (isMeant) return MEANT_LOOKS;
-      return lingering.has(`${scope}|${claim.port}`) ? LINGER_LOOKS : 0;
+      return lingering.has(claim.port) ? LINGER_LOOKS : 0;
     },
     /**
      * Refuses an earlier request for the same address, so that an app cannot make the keeper retry

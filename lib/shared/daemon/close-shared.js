@@ -1,11 +1,12 @@
-// An app of another user has a copy of each of its listening sockets. It can make a connection with
-// SO_LINGER of a TCP socket, and put one into the queue of a Unix socket. The system blocks the
+// An app of another user has a copy of each of its sockets. It can make a connection with SO_LINGER
+// of a TCP socket, also of a listening one, and put one into the queue of a Unix socket. The system blocks the
 // process that closes the last copy of such a connection, for as long as the app likes. So keeper
 // and control do not close these sockets in the usual way.
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 
 /**
- * @typedef {{ fd: number, close: () => void, reset?: () => number }} Shared  A handle of Node.js.
+ * @typedef {{ fd: number, close: () => void }} Shared  A handle of Node.js.
  * @typedef {{ handle: Shared, close: () => void }} Waiting
  */
 
@@ -16,14 +17,13 @@ let waiting = [];
 let isBusy = false;
 
 /**
+ * Closes the handle later, if there are many. Until then, its address is in use.
  * @param {Shared} handle
- * @param {object} [o]
- * @param {() => void} [o.close]  Closes the handle. Default: its method.
- * @param {boolean} [o.isInUse]  Other processes may accept connections from the socket.
+ * @param {() => void} [close]  Closes the handle. Default: its method.
  */
-export function closeShared(handle, { close = () => handle.close(), isInUse = false } = {}) {
-  // Sets SO_LINGER to 0 before it closes the handle. New connections would inherit that.
-  if (handle.reset && !isInUse) return void handle.reset();
+export function closeShared(handle, close = () => handle.close()) {
+  // The handle may be closed already.
+  if (!(handle.fd >= 0)) return close();
   waiting.push({ handle, close });
   closeWaiting();
 }
@@ -37,16 +37,25 @@ function closeWaiting() {
   isBusy = true;
   const batch = waiting.slice(0, BATCH_MAX);
   waiting = waiting.slice(BATCH_MAX);
-  const holder = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
-    env: {},
-    stdio: ['pipe', 'ignore', 'ignore', ...batch.map(({ handle }) => handle.fd)],
-  });
   const next = () => {
     isBusy = false;
     closeWaiting();
   };
-  // On an error, for example without memory, there is no other process, and this one may block.
-  holder.once('error', next).once('exit', next);
+  const holder = startHolder(batch.map(({ handle }) => handle.fd));
   for (const { close } of batch) close();
+  if (!holder) return void setImmediate(next);
+  holder.once('error', next).once('exit', next);
   holder.stdin?.on('error', () => {}).end();
+}
+
+/** Waits until its input ends. A container may have no cat. */
+const [PROGRAM, ...ARGS] = existsSync('/bin/cat') ? ['/bin/cat'] : [process.execPath, '-e', 'process.stdin.resume()'];
+
+/** @param {number[]} fds */
+function startHolder(fds) {
+  try {
+    return spawn(PROGRAM, ARGS, { env: {}, stdio: ['pipe', 'ignore', 'ignore', ...fds] });
+  } catch {
+    return null; // For example, memory is full. Then this process has the last copies, and may block.
+  }
 }

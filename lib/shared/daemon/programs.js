@@ -6,7 +6,7 @@ const wordSet = (/** @type {string} */ words) => new Set(words.split(/\s+/));
 /** Programs that do not know process.send(), or that close the channel. */
 const WITHOUT_CHANNEL = wordSet(
   `python pypy ruby perl php php-fpm lua java dotnet julia Rscript gunicorn uvicorn celery flask puma rails bundle
-   sudo su doas runuser`,
+   sudo su doas runuser setpriv gosu su-exec chpst setuidgid s6-setuidgid capsh chroot bwrap`,
 );
 /** Programs that start a Node.js script, mostly as a child process, and pass the channel on or take it. */
 const LAUNCHERS = {

@@ -207,10 +207,11 @@ function judgeOf({ sinceMs, untilMs, isWanted }) {
  * Finds the first line that begins at or after an offset.
  * @param {Content} content
  * @param {number} offset
- * @returns {Promise<number>}  Offset of the line. If no line begins there: the end of the content.
- *   If the content cannot be opened: the given offset.
+ * @param {AbortSignal} signal
+ * @returns {Promise<number>}  Offset of the line. If no line begins within LINE_MAX_BYTES: the end
+ *   of these bytes. If the content cannot be opened: the given offset.
  */
-export async function findLineFrom(content, offset) {
+export async function findLineFrom(content, offset, signal) {
   if (offset === 0) return 0;
   const reader = openContent(content, offset - 1);
   if (!reader) return offset; // Usually the file was removed. Its PathReader then reports a gap.
@@ -220,6 +221,7 @@ export async function findLineFrom(content, offset) {
       const newline = block.indexOf(NEWLINE);
       if (newline !== -1) return at + newline + 1;
       at += block.length;
+      if (signal.aborted || at - offset > LINE_MAX_BYTES) break;
       await yieldToEventLoop();
     }
     return at;

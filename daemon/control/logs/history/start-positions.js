@@ -56,13 +56,14 @@ async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
  * @param {string[]} paths
  * @param {number} sinceMs
  * @param {HistorySource} source
+ * @param {AbortSignal} signal
  */
-async function startsSince(paths, sinceMs, source) {
+async function startsSince(paths, sinceMs, source, signal) {
   /** @type {Map<string, Position>} */
   const starts = new Map();
   const segmentsOf = createSegmentList(paths, source);
   for (const path of paths) {
-    starts.set(path, await startSince(path, sinceMs, { source, segmentsOf }));
+    starts.set(path, await startSince(path, sinceMs, { source, segmentsOf, signal }));
     await yieldToEventLoop();
   }
   return starts;
@@ -71,10 +72,10 @@ async function startsSince(paths, sinceMs, source) {
 /**
  * @param {string} path
  * @param {number} sinceMs
- * @param {{ source: HistorySource, segmentsOf: SegmentsOf }} o
+ * @param {{ source: HistorySource, segmentsOf: SegmentsOf, signal: AbortSignal }} o
  * @returns {Promise<Position>}
  */
-async function startSince(path, sinceMs, { source, segmentsOf }) {
+async function startSince(path, sinceMs, { source, segmentsOf, signal }) {
   /** @type {Content | null} */
   let first = null;
   for (const content of listNewestFirst(path, source, segmentsOf)) {
@@ -89,7 +90,7 @@ async function startSince(path, sinceMs, { source, segmentsOf }) {
   if (times?.startedAtMs !== startedAtMs) return { startedAtMs, offset: 0 };
   const offset = times.offsetOf(sinceMs);
   if (offset === null) return { startedAtMs, offset: afterLastMoment(first, path, source) };
-  return { startedAtMs, offset: await findLineFrom(first, offset) };
+  return { startedAtMs, offset: await findLineFrom(first, offset, signal) };
 }
 
 /**
@@ -172,7 +173,7 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
   async function startsOf(files) {
     const paths = files.map(({ path }) => path);
     if (query.cursor) return startsAfter(paths, query.cursor);
-    if (query.lines === null) return startsSince(paths, query.sinceMs, source);
+    if (query.lines === null) return startsSince(paths, query.sinceMs, source, signal);
     return startsOfLast(
       paths,
       { count: query.lines, sinceMs: query.sinceMs, untilMs: query.untilMs, isWanted: query.isWanted },
@@ -193,6 +194,7 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
       paths.filter((path) => !Object.hasOwn(cursor, path)),
       cursor[MADE_AT]?.startedAtMs ?? 0,
       source,
+      signal,
     );
     for (const path of paths) if (Object.hasOwn(cursor, path)) starts.set(path, cursor[path]);
     return starts;
@@ -217,6 +219,7 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
         fresh.map(({ path }) => path),
         nowMs,
         source,
+        signal,
       );
       add(fresh, (path) => /** @type {Position} */ (starts.get(path)));
     },
