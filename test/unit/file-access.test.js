@@ -66,6 +66,7 @@ const TABLE = {
     'is called by withUid() only',
   ],
   'lib/shared/daemon/accounts.js': ['readFileSync', SYSTEM],
+  'lib/shared/daemon/close-shared.js': ['existsSync', 'asks for /bin/cat'],
   'lib/shared/daemon/home-folders.js': ['lstatSync readlinkSync', 'asks who can change the home'],
   'lib/shared/daemon/home-processes.js': ['openSync readdirSync realpathSync statSync', SYSTEM],
   'lib/shared/daemon/inherited-descriptors.js': ['openSync readdirSync', SYSTEM],

@@ -16,6 +16,9 @@ const TICKS_PER_SECOND = 100;
 
 const SET_UID = 0o4000;
 
+/** Longer than any id that control gives. */
+const ID_MAX_CHARS = 128;
+
 /**
  * @typedef {object} Orphan
  * @property {string} instanceId
@@ -34,8 +37,8 @@ const SET_UID = 0o4000;
 
 /**
  * Returns the users of a slot in all its generations. A null entry: the manager's own user. Null
- * instead of a list: the slot does not exist.
- * @typedef {(id: number) => (number | null)[] | null} UidsOf
+ * instead of a list: the slot does not exist. Empty: the instance cannot be of this slot.
+ * @typedef {(id: number, instanceId: string) => (number | null)[] | null} UidsOf
  */
 
 /**
@@ -53,12 +56,12 @@ const SET_UID = 0o4000;
  * @returns {Orphan[]}  Empty if there is no /proc.
  */
 export function findOrphans({ home, run, mark, uidsOf, uids, ownUid = process.getuid?.() ?? 0, proc = '/proc' }) {
+  const marker = (/** @type {Process | undefined} */ process) => process?.env.get('NCLUST_INSTANCE');
   const marked = listPids(proc)
     .filter((pid) => mayBeOurs(pid, { uids, ownUid, run, proc }))
     .flatMap((pid) => readMarked(pid, { home, mark, proc }) ?? [])
-    .filter((process) => isOurs(process, { uids: uidsOf(slotOf(process)), ownUid, run, proc }));
+    .filter((process) => isOurs(process, { uids: uidsOf(slotOf(process), marker(process) ?? ''), ownUid, run, proc }));
   const byPid = new Map(marked.map((process) => [process.pid, process]));
-  const marker = (/** @type {Process | undefined} */ process) => process?.env.get('NCLUST_INSTANCE');
   const mains = marked.filter((process) => marker(byPid.get(process.ppid)) !== marker(process));
   const bootMs = readBootMs(proc);
   /** @type {Map<string, Orphan>} */
@@ -93,7 +96,7 @@ function mayBeOurs(pid, { uids, ownUid, run, proc }) {
  * @param {{ uids: ReturnType<UidsOf>, ownUid: number, run: string, proc: string }} o
  */
 function isOurs({ pid }, { uids, ownUid, run, proc }) {
-  const isOfSlot = (/** @type {number} */ uid) => uid === ownUid || (uids ?? []).includes(uid);
+  const isOfSlot = (/** @type {number} */ uid) => (uids ?? [null]).some((one) => (one ?? ownUid) === uid);
   const [pipe] = [0, 1, 2].flatMap((fd) => findPipe(proc, pid, fd, run) ?? []);
   if (pipe) return uids === null || isOfSlot(pipe.uid);
   try {
@@ -135,7 +138,8 @@ function describe(process, { instanceId, bootMs, run, proc, ownUid }) {
  */
 function readMarked(pid, o) {
   const env = readEnviron(pid, o.proc);
-  const stat = isAppOfHome(pid, env, o) ? readStat(pid, o.proc) : null;
+  const isShort = (env.get('NCLUST_INSTANCE') ?? '').length <= ID_MAX_CHARS;
+  const stat = isShort && isAppOfHome(pid, env, o) ? readStat(pid, o.proc) : null;
   return stat && !stat.hasExited ? { pid, ppid: stat.ppid, startTicks: stat.startTicks, env } : null;
 }
 

@@ -12,6 +12,9 @@ import { findSlot } from '../state/registry.js';
 /** @import { Orphan, UidsOf } from './find-orphans.js' */
 
 const ORPHANS_NOTE_KEY = 'orphans-sought';
+/** Limits for the log, because an orphan chooses its own name. */
+const PIDS_LOGGED = 50;
+const NAME_MAX_CHARS = 100;
 
 /**
  * Runs once for each keeper. First saves which slots have to be replaced, then adopts the orphans.
@@ -28,16 +31,19 @@ export async function takeOverOrphans(context, { notes, children, known }) {
   const held = new Set(children.map((child) => child.instanceId));
   const orphans = context.parts
     .findOrphans(
-      (id) => uidsOf(findSlot(context.registry, id)?.app),
+      (id, instanceId) => (isOfSlot(known.get(instanceId), id) ? uidsOf(findSlot(context.registry, id)?.app) : []),
       new Set(context.registry.desired.apps.flatMap(uidsOf)),
     )
     .filter((orphan) => !held.has(orphan.instanceId));
   const labelled = orphans.map((orphan, nth) => ({
     orphan,
-    label: labelOf(context, orphan, known.get(orphan.instanceId), nth),
+    label: labelOf(context, orphan, known, nth),
   }));
   if (orphans.length > 0)
-    context.parts.managerLog('orphans-found', { count: orphans.length, pids: orphans.map(({ pid }) => pid) });
+    context.parts.managerLog('orphans-found', {
+      count: orphans.length,
+      pids: orphans.map(({ pid }) => pid).slice(0, PIDS_LOGGED),
+    });
   replaceLater(
     context,
     labelled.map(({ label }) => label.id),
@@ -49,21 +55,34 @@ export async function takeOverOrphans(context, { notes, children, known }) {
   return taken.flatMap((child) => child ?? []);
 }
 
+/**
+ * Whether the slot that a process names is the one that control has recorded for its instance. An
+ * app can set any variables in the environment of its processes.
+ * @param {Instance | undefined} known
+ * @param {number} id
+ */
+function isOfSlot(known, id) {
+  return !known || known.label.id < 0 || known.label.id === id;
+}
+
 /** @param {DesiredApp | undefined} app */
 function uidsOf(app) {
   return app ? [app, ...(app.previous ?? [])].map(({ spec }) => spec.uid) : null;
 }
 
 /**
+ * If control has outlived the keeper, it knows every instance. It then ends other processes, and
+ * does not believe what they say about themselves.
  * @param {LoopContext} core
  * @param {Orphan} orphan
- * @param {Instance | undefined} known
+ * @param {Map<string, Instance>} known
  * @param {number} nth
  * @returns {Label}
  */
 function labelOf({ parts, registry }, orphan, known, nth) {
-  if (known) return known.label;
-  const found = findSlot(registry, orphan.id);
+  const own = known.get(orphan.instanceId)?.label;
+  if (own) return own;
+  const found = known.size > 0 ? null : findSlot(registry, orphan.id);
   // Older than any real generation. Each orphan gets a different number, because two orphans of one
   // slot need two seats.
   const generation = -nth;
@@ -73,13 +92,15 @@ function labelOf({ parts, registry }, orphan, known, nth) {
       { ...found.slot, generation },
       { spawns: 0, logs: parts.logsFolder, scope: found.app.scope },
     );
+  // No app has a name with a tab, so this is not the name of another app.
+  const name = `removed\t${orphan.name.slice(0, NAME_MAX_CHARS)}`;
   return {
-    name: orphan.name,
+    name,
     slot: 0,
     id: -1 - nth, // No slot has a negative id.
     generation,
     spawns: 0,
-    scope: orphan.name,
+    scope: name,
     outFile: '',
     errorFile: '',
     stop: { killTimeoutMs: 10_000, signal: null, tree: true },

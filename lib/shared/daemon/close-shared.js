@@ -1,7 +1,7 @@
 // An app of another user has a copy of each of its sockets. It can make a connection with SO_LINGER
-// of a TCP socket, also of a listening one, and put one into the queue of a Unix socket. The system blocks the
-// process that closes the last copy of such a connection, for as long as the app likes. So keeper
-// and control do not close these sockets in the usual way.
+// of a TCP socket, also of a listening one, and put one into the queue of a Unix socket. The system
+// blocks the process that closes the last copy of such a connection, for as long as the app likes.
+// So keeper and control do not close these sockets in the usual way.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 

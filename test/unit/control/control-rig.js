@@ -139,7 +139,7 @@ export function createRig({ seed = 0 } = {}) {
         }),
         newInstanceId: () => `i${seed}-${nextInstance++}`,
         cpus: () => 4,
-        findOrphans: () => rig.orphans,
+        findOrphans: (uidsOf) => rig.orphans.filter(({ id, instanceId }) => uidsOf(id, instanceId)?.length !== 0),
         launchKeeper: async (from) => {
           rig.launched.push(from?.root ?? null);
           const digest = rig.nextKeeper(from);

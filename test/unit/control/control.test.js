@@ -656,6 +656,33 @@ describe('when the keeper dies', () => {
     }));
   const spawnsOf = (keeper) => keeper.requests.filter(({ verb }) => verb === 'spawn').map(({ params }) => params);
 
+  test('no process gets the slot of another app, whatever id or slot it claims', async () => {
+    void rig.start({ name: 'victim', instances: 1 });
+    void rig.start({ name: 'bad', instances: 1 });
+    await rig.turn(5_000);
+    const [victim, bad] = asOrphans(rig.keeper.alive);
+    const before = rig.keeper.alive.map(({ label }) => label);
+    rig.orphans = [
+      { ...bad, instanceId: victim.instanceId, pid: 77 },
+      { ...bad, instanceId: 'unknown', pid: 78, id: victim.id, name: 'victim' },
+      victim,
+      bad,
+    ];
+    rig.keeper.die();
+    await rig.turn(0);
+    const adopted = rig.keeper.requests.filter(({ verb }) => verb === 'adopt').map(({ params }) => params);
+    expect(adopted.map(({ pid }) => pid)).toEqual([78, victim.pid, bad.pid]);
+    expect(adopted.slice(1).map(({ label }) => label)).toEqual(before);
+    expect(adopted[0]).toMatchObject({
+      app: 'removed\tvictim',
+      scope: 'removed\tvictim',
+      label: { id: -1, outFile: '' },
+    });
+    await rig.turn();
+    expect(rig.keeper.alive.map(({ pid }) => pid)).not.toContain(78);
+    expect(rig.running()).toEqual(['bad/0', 'victim/0']);
+  });
+
   test('again and again at the start of an app, one orphan stays, and then the app gets no channel', async () => {
     void rig.start({ instances: 1 });
     await rig.turn(5_000);

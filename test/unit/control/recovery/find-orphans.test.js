@@ -62,8 +62,12 @@ const env = (instance, more = {}) => ({
   pm_id: '3',
   ...more,
 });
-/** Returns the users of a slot. Slot 3 ran as another user before. Slot 5 does not exist. */
-const uidsOf = (id) => ({ 3: [APP, FORMER], 4: [null] })[id] ?? null;
+/**
+ * Returns the users of a slot. Slot 3 ran as other users before. Slot 5 does not exist. The
+ * instance "other" is of another slot than 6.
+ */
+const uidsOf = (id, instanceId) =>
+  id === 6 && instanceId === 'other' ? [] : ({ 3: [null, APP, FORMER], 4: [null], 6: [APP] }[id] ?? null);
 const uids = new Set([APP, FORMER, null]);
 const find = (more = {}) => findOrphans({ home: '/home/n', run, mark: '.ours', uidsOf, uids, proc, ...more });
 
@@ -134,6 +138,13 @@ describe('a process with the marker is', () => {
     ['an orphan of an app of another user', { uid: APP }, [10]],
     ['an orphan of a generation that had another user', { uid: FORMER }, [10]],
     ['a stranger, when its user is neither', { uid: STRANGER }, []],
+    [
+      'a stranger, when it runs as the manager, and its slot is of another user',
+      { env: env('i1', { pm_id: '6' }) },
+      [],
+    ],
+    ['a stranger, when its id belongs to another slot', { uid: APP, env: env('other', { pm_id: '6' }) }, []],
+    ['a stranger, when its id is long', { env: env(`${'i'.repeat(200)}.ours`) }, []],
     ['a stranger, when its slot is of another user', { uid: APP, env: env('i1', { pm_id: '4' }) }, []],
     ['a stranger, when it is root only because its program is set-uid', { exe: 'sudo' }, []],
   ])('%s', (_, given, pids) => {
@@ -144,6 +155,11 @@ describe('a process with the marker is', () => {
   test('an orphan if it has changed its user and still has a pipe of ours', () => {
     addProcess(10, { env: env('i1'), uid: STRANGER, fds: { 0: '/dev/null', 2: join(run, 'p-1-1') } });
     expect(find().map(({ pid }) => pid)).toEqual([10]);
+  });
+
+  test('a stranger if it has a pipe of an app of the manager, and its slot is of another user', () => {
+    addProcess(10, { env: env('i1', { pm_id: '6' }), uid: APP, fds: { 1: join(run, 'p-1-1') } });
+    expect(find()).toEqual([]);
   });
 
   test.runIf(isRoot).each([
