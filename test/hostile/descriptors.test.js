@@ -167,3 +167,29 @@ describe.runIf(isRoot && PYTHON).each([
     expect(slowestMs).toBeLessThan(ANSWER_MS * slowdown());
   });
 });
+
+test.runIf(isRoot && PYTHON)(
+  'the connection of a program without the agent does not block the manager when it is closed',
+  { timeout: TEST_MS * slowdown() },
+  async () => {
+    const { own, plant } = userFolders();
+    const silent = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    const connected = once(silent, 'connection');
+    await once(silent, 'listening');
+    const home = await sandbox({ isHostile: true, bin: openInstallation() });
+    chmodSync(join(home.work, '..'), 0o755);
+    await home.app('http-echo', { name: 'good' });
+    plant('moves.py', (path) => cpSync(fixturePath('moves-its-channel.py'), path));
+    plant('snake', (path) => symlinkSync(PYTHON ?? '', path));
+    const words = ['start', join(own, 'moves.py'), '--name', 'bad', '--cwd', own, '--no-autorestart', '--no-wait'];
+    const user = ['--uid', String(NOBODY.uid), '--gid', String(NOBODY.gid), '--interpreter', './snake'];
+    const started = await home.nclust(...words, ...user, { cwd: own, env: { PEER: String(silent.address().port) } });
+    expect(started, started.stderr).toMatchObject({ exitStatus: 0 });
+    const [peer] = await connected;
+    onTestFinished(() => void peer.destroy());
+    const { exitStatus, stderr, durationMs } = await home.nclust('restart', 'good', { timeoutMs: 30_000 });
+    expect(exitStatus, stderr).toBe(0);
+    expect(durationMs).toBeLessThan(5_000 * slowdown());
+  },
+);

@@ -343,6 +343,18 @@ test('an app cannot get a descriptor of the keeper through node:cluster', async 
   await isUnharmed();
 });
 
+test('an app cannot get a TCP socket through node:cluster', async () => {
+  const { keeper, begin, isUnharmed } = await hostile(`
+    process.on('internalMessage', ({ ack, errno }) => ack >= 1_000 && say('has the answer', ack, errno));
+    for (const addressType of [4, 6])
+      process.send({ cmd: 'NODE_CLUSTER', act: 'queryServer', seq: 1_000 + addressType, fd: null, address: null,
+        port: 0, addressType, index: 0 });`);
+  await begin();
+  await keeper.says('bad', 'has the answer 1004 -13');
+  await keeper.says('bad', 'has the answer 1006 -13');
+  await isUnharmed();
+});
+
 test('an app cannot bind a path as the user of the keeper through node:cluster', async () => {
   const { keeper, begin, isUnharmed } = await hostile(`
     process.on('internalMessage', ({ ack, errno }) => ack === 1_000 && say('has the answer', errno));
