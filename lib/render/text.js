@@ -1,4 +1,7 @@
 import { createRequire } from 'node:module';
+import { HOSTILE, jsonLine } from '../shared/daemon/json-line.js';
+
+export { jsonLine };
 
 const require = createRequire(import.meta.url);
 
@@ -11,9 +14,6 @@ const SIGNS =
  * about 100 times faster than string-width.
  */
 const PLAIN = new RegExp(`^[${LETTERS}${SIGNS}]*$`);
-
-/** Characters that control a terminal, change the text direction, break a line or are invisible. */
-const HOSTILE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** @param {string} text */
 export function isPlain(text) {
@@ -34,18 +34,6 @@ export function toOneLine(text) {
  */
 export function escapeControls(text) {
   return text.replace(/\r\n/g, '\n').replace(HOSTILE, (found) => (found === '\n' || found === '\t' ? found : '?'));
-}
-
-/**
- * Returns JSON that is safe for a terminal. Escapes the characters of HOSTILE, because
- * JSON.stringify() escapes only control characters below a space.
- * @param {unknown} value
- */
-export function jsonLine(value) {
-  const text = JSON.stringify(value);
-  return isPlain(text)
-    ? text
-    : text.replace(HOSTILE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** @param {string} text */

@@ -1,5 +1,6 @@
 // Knows: past events: the event log of the home, and the followers that get new events. Must not:
 // decide anything, or change the desired state.
+import { jsonLine } from '../../../lib/shared/daemon/json-line.js';
 import { readLastEvents } from '../../../lib/shared/event-log.js';
 import { openEventFile } from './log-file.js';
 
@@ -44,9 +45,9 @@ export function createEventLog({ path, nowMs, managerLog, limits }) {
 
   /** @param {LoggedEvent} event */
   function write(event) {
-    if (lost) file.append(JSON.stringify({ at: nowMs(), type: 'lost', ...lost }));
+    if (lost) file.append(jsonLine({ at: nowMs(), type: 'lost', ...lost }));
     lost = null;
-    file.append(JSON.stringify(event));
+    file.append(jsonLine(event));
   }
 
   return {

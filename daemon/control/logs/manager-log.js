@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { jsonLine } from '../../../lib/shared/daemon/json-line.js';
 import { renameAsUser } from '../../../lib/shared/host/as-user.js';
 import { followLinks } from '../../../lib/shared/host/follow-links.js';
 import { segmentName } from './archive/segments.js';
@@ -17,7 +18,7 @@ import { segmentName } from './archive/segments.js';
  */
 export function createManagerLog(log, nowMs) {
   return (event, fields = {}) => {
-    const line = `${JSON.stringify({ at: new Date(nowMs()).toISOString(), from: 'control', event, ...fields })}\n`;
+    const line = `${jsonLine({ at: new Date(nowMs()).toISOString(), from: 'control', event, ...fields })}\n`;
     try {
       log.write(line);
     } catch {

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { jsonLine } from '../../../lib/shared/daemon/json-line.js';
 
 /** @typedef {(event: string, data?: Record<string, unknown>) => void} Log */
 
@@ -20,7 +21,7 @@ export function logTo(file) {
 
 /** After a failed write, the next line reports the number of lost lines. @type {Log} */
 export function log(event, data = {}) {
-  const line = JSON.stringify({
+  const line = jsonLine({
     at: new Date().toISOString(),
     from: 'keeper',
     event,

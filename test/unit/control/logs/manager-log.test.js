@@ -34,6 +34,11 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+test('text of an app cannot control the terminal that shows the log', () => {
+  createManagerLog(log, () => 0)('agent-failed', { message: 'a\u009b2J\u202eb' });
+  expect(readFileSync(path, 'utf8')).toContain('"a\\u009b2J\\u202eb"');
+});
+
 test('lines are in the file, for its owner only', () => {
   createManagerLog(log, () => 0)('began', { pid: 5 });
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
