@@ -208,9 +208,7 @@ export function filterChannel(started, scope, { budget, sendsHandles }, onDroppe
   }
 }
 
-const UDP = new Set(['udp4', 'udp6']);
-/** TCP, and paths. */
-const OTHERS = new Set([4, 6, -1]);
+const ADDRESS_TYPES = new Set([4, 6, -1, 'udp4', 'udp6']);
 
 /**
  * Checks requests to the primary of node:cluster. For TCP and paths the agent sends acts instead.
@@ -232,10 +230,10 @@ function createClusterRule(scope) {
       // the lock of the keeper.
       if (typeof fd === 'number' && fd >= 0) return 'EBADF';
       const isPlain = typeof (address ?? '') === 'string' && typeof (port ?? 0) !== 'object' && Number.isInteger(index);
+      if (!isPlain || !ADDRESS_TYPES.has(addressType) || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
       // Refuses a path, because the keeper would bind the path with its own rights. Refuses TCP,
       // because node:cluster would close the socket itself (close-shared.js).
-      if (OTHERS.has(addressType)) return 'EACCES';
-      if (!isPlain || !UDP.has(addressType) || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
+      if (typeof addressType === 'number') return 'EACCES';
       if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
       // Sets the scope as fd, because node:cluster shares a socket between all workers with the
       // same address and fd. So two apps never share a socket.
