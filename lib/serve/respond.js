@@ -51,6 +51,11 @@ export async function sendFile(request, response, { root, file, bytes: size, mod
     fail(response, isAbsent(error) ? 404 : (error.status ?? 500)),
   );
   stream.on('directory', () => fail(response, 404));
+  const begin = stream.stream.bind(stream);
+  // When the client is gone, the file is closed, and createReadStream() would throw.
+  stream.stream = (/** @type {string} */ path, /** @type {object} */ options) => {
+    if (!response.destroyed) begin(path, options);
+  };
   stream.on('stream', (/** @type {ReadStream} */ bytes) => endWhenShort(bytes, response));
   stream.pipe(response);
 }

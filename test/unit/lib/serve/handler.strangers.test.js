@@ -12,7 +12,8 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:http';
+import { stat } from 'node:fs/promises';
+import { createServer, get } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -159,4 +160,34 @@ test('a folder that is replaced by a link after the check leads to no other file
   renameSync(join(root, 'd'), join(root, 'before'));
   symlinkSync(other, join(root, 'd'));
   expect(await askRaw(server.address().port, '/')).toMatchObject({ status: 404 });
+});
+
+test('a client that leaves before its file is read does not end the server', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-strangers-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'a.txt');
+  writeFileSync(file, 'text');
+  const failures = [];
+  const onFailure = (error) => failures.push(error);
+  process.on('uncaughtException', onFailure);
+  onTestFinished(() => void process.off('uncaughtException', onFailure));
+  const found = { root: folder, file, bytes: 4, modifiedAtMs: 0 };
+  const gone = new Promise((resolve) => {
+    const server = createServer(async (request, response) => {
+      // send() has asked for this file before, so it has its answer when these have theirs.
+      response.once(
+        'close',
+        () =>
+          void stat(file)
+            .then(() => stat(file))
+            .then(resolve),
+      );
+      await sendFile(request, response, found, () => 'no-cache');
+      response.destroy();
+    });
+    onTestFinished(() => void server.close());
+    server.listen(0, '127.0.0.1', () => get({ port: server.address().port }).on('error', () => {}));
+  });
+  await gone;
+  expect(failures).toEqual([]);
 });
