@@ -11,6 +11,8 @@ import { existsSync } from 'node:fs';
  */
 
 const BATCH_MAX = 256;
+/** Between two batches, because an app may cause any number of these calls. */
+const PAUSE_MS = 100;
 
 /** @type {Waiting[]} */
 let waiting = [];
@@ -38,12 +40,14 @@ function closeWaiting() {
   const batch = waiting.slice(0, BATCH_MAX);
   waiting = waiting.slice(BATCH_MAX);
   const next = () => {
-    isBusy = false;
-    closeWaiting();
+    setTimeout(() => {
+      isBusy = false;
+      closeWaiting();
+    }, PAUSE_MS).unref();
   };
   const holder = startHolder(batch.map(({ handle }) => handle.fd));
   for (const { close } of batch) close();
-  if (!holder) return void setImmediate(next);
+  if (!holder) return next();
   holder.once('error', next).once('exit', next);
   holder.stdin?.on('error', () => {}).end();
 }
