@@ -16,7 +16,7 @@ import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 
 const canTest = isRoot && spawnSync('script', ['--version']).status === 0;
 
-/** Variables of the app, of the account "nobody", of git, and those that a shell sets. */
+/** The app, the account "nobody", git and a shell set these variables. */
 const ALLOWED = /^(PATH|LANG|HOME|USER|LOGNAME|OWN|SOCK|GIT_\w+|PWD|OLDPWD|SHLVL|_)$/;
 
 /** Each program that nclust runs as the user of the app, by the name of its reports. */

@@ -51,11 +51,31 @@ const MODES = {
   },
 };
 
+async function openHome() {
+  const home = await sandbox({ isHostile: true, bin: openInstallation() });
+  chmodSync(join(home.work, '..'), 0o755);
+  return home;
+}
+
+/** Accepts one connection, and reads nothing from it. */
+async function openSilentPeer() {
+  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  const connection = once(server, 'connection');
+  await once(server, 'listening');
+  return {
+    port: String(server.address().port),
+    async connected() {
+      const [socket] = await connection;
+      onTestFinished(() => void socket.destroy());
+    },
+  };
+}
+
 describe.runIf(isRoot && PYTHON).each(Object.entries(MODES))('%s', (_mode, { script, flags, results }) => {
   const attack = async (env) => {
     const { own, plant } = userFolders();
-    const home = await sandbox({ isHostile: true, bin: openInstallation() });
-    chmodSync(join(home.work, '..'), 0o755);
+    const home = await openHome();
     const app = await home.app('http-echo', { name: 'good' });
     const before = await home.daemon();
     const countAll = () => countDescriptors(before.keeperPid) + countDescriptors(before.controlPid);
@@ -123,12 +143,8 @@ describe.runIf(isRoot && PYTHON).each([
 ])('the %s socket that an app shares with the manager', (_kind, isPath) => {
   test('does not block the manager when it is closed', { timeout: TEST_MS * slowdown() }, async () => {
     const { own, plant } = userFolders();
-    const silent = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
-    onTestFinished(() => void silent.close());
-    const connected = once(silent, 'connection');
-    await once(silent, 'listening');
-    const home = await sandbox({ isHostile: true, bin: openInstallation() });
-    chmodSync(join(home.work, '..'), 0o755);
+    const peer = await openSilentPeer();
+    const home = await openHome();
     for (const name of ['shares-its-socket.js', 'makes-socket-linger.py'])
       plant(name, (path) => cpSync(fixturePath(name), path));
     const words = ['start', join(own, 'shares-its-socket.js'), '--name', 'bad', '-i', '1', '--cwd', own, '--no-wait'];
@@ -137,14 +153,13 @@ describe.runIf(isRoot && PYTHON).each([
       env: {
         PYTHON,
         SCRIPT: join(own, 'makes-socket-linger.py'),
-        PEER: String(silent.address().port),
+        PEER: peer.port,
         PORT: String(await takePort()),
         ...(isPath ? { SOCKET_PATH: join(own, 'app.sock') } : {}),
       },
     });
     expect(started, started.stderr).toMatchObject({ exitStatus: 0 });
-    const [peer] = await connected;
-    onTestFinished(() => void peer.destroy());
+    await peer.connected();
     // The manager has the last copies of the socket, and keeps them for the next instance.
     await home.waitFor('the app to die', async () => (await home.list())[0].status === 'waiting restart');
     expect(existsSync(join(own, 'sent'))).toBe(true);
@@ -173,21 +188,16 @@ test.runIf(isRoot && PYTHON)(
   { timeout: TEST_MS * slowdown() },
   async () => {
     const { own, plant } = userFolders();
-    const silent = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
-    onTestFinished(() => void silent.close());
-    const connected = once(silent, 'connection');
-    await once(silent, 'listening');
-    const home = await sandbox({ isHostile: true, bin: openInstallation() });
-    chmodSync(join(home.work, '..'), 0o755);
+    const peer = await openSilentPeer();
+    const home = await openHome();
     await home.app('http-echo', { name: 'good' });
     plant('moves.py', (path) => cpSync(fixturePath('moves-its-channel.py'), path));
     plant('snake', (path) => symlinkSync(PYTHON ?? '', path));
     const words = ['start', join(own, 'moves.py'), '--name', 'bad', '--cwd', own, '--no-autorestart', '--no-wait'];
     const user = ['--uid', String(NOBODY.uid), '--gid', String(NOBODY.gid), '--interpreter', './snake'];
-    const started = await home.nclust(...words, ...user, { cwd: own, env: { PEER: String(silent.address().port) } });
+    const started = await home.nclust(...words, ...user, { cwd: own, env: { PEER: peer.port } });
     expect(started, started.stderr).toMatchObject({ exitStatus: 0 });
-    const [peer] = await connected;
-    onTestFinished(() => void peer.destroy());
+    await peer.connected();
     const { exitStatus, stderr, durationMs } = await home.nclust('restart', 'good', { timeoutMs: 30_000 });
     expect(exitStatus, stderr).toBe(0);
     expect(durationMs).toBeLessThan(5_000 * slowdown());

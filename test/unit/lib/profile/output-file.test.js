@@ -67,7 +67,6 @@ test('the error about a missing folder names it, and does not mention permission
 });
 
 describe.skipIf(!isRoot || process.platform !== 'linux')('in a folder of the user of the app, for root', () => {
-  /** @param {object} [o] @param {boolean} [o.isOfNobody]  The process belongs to "nobody". */
   function outputIn(folders, { isOfNobody = false } = {}) {
     const child = isOfNobody ? spawn('sleep', ['60'], { ...NOBODY, stdio: 'ignore' }) : null;
     const output = createOutput(join(folders.own, 'out'), child?.pid ?? process.pid);
@@ -78,7 +77,7 @@ describe.skipIf(!isRoot || process.platform !== 'linux')('in a folder of the use
     return output;
   }
 
-  /** As "nobody" can do it at any time. */
+  /** "nobody" can do this at any time. */
   function exchange(folders, path) {
     renameSync(path, `${path}.before`);
     symlinkSync(join(folders.closed, 'secret'), path);
