@@ -1,4 +1,4 @@
-import { mergeLiveFields } from '../../lib/shared/spec/change-effects.js';
+import { mergeLiveFields } from '../../lib/shared/spec/spec.js';
 import { catchUp } from './events/process-events.js';
 import { retireInstance } from './loop/effects.js';
 import {

@@ -15,7 +15,7 @@ import {
 import { COMMANDS, findCommand } from './table/commands.js';
 import { pm2OnlyOptions } from './table/row.js';
 
-/** @import { StartOption } from '../config/options/options.js' */
+/** @import { Setting } from '../app-spec/table.js' */
 /** @import { Io } from './run-command.js' */
 /** @import { Command as Row } from './table/row.js' */
 
@@ -170,9 +170,7 @@ function addCommand(program, row) {
  *   options. Only for help, because commander suggests no hidden option for a mistyped one.
  */
 async function addAction(program, command, row, args, io, { onDone, isBrief }) {
-  const optionsOfApp = row.takesOptionsOf
-    ? (await import('../config/options/options.js')).OPTIONS_OF[row.takesOptionsOf]
-    : [];
+  const optionsOfApp = row.takesOptionsOf ? (await import('../app-spec/table.js')).OPTIONS_OF[row.takesOptionsOf] : [];
   const unneeded = row.words ? pm2OnlyOptions(row, optionsOfApp) : [];
   command.action(async (...given) => {
     const { words, options } = splitGiven(given);
@@ -213,10 +211,10 @@ function sayNotNeeded(unneeded, command, io) {
 
 /**
  * @param {string} flags
- * @param {StartOption} option
+ * @param {Setting} option
  */
-function asOption(flags, { help, isRepeatable }) {
-  const option = new Option(flags, help);
+function asOption(flags, { help, isRepeatable, group = '' }) {
+  const option = new Option(flags, help).helpGroup(group);
   // The option is not variadic, because a variadic option would also take the script that follows.
   // Without a value, the option is `true`.
   return isRepeatable

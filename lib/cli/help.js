@@ -1,4 +1,4 @@
-import { HEADINGS, OPTION_HEADINGS } from './table/headings.js';
+import { FIRST_OPTIONS, HEADINGS, OTHER_HEADINGS } from './table/headings.js';
 
 /** @import { HelpConfiguration, Option } from 'commander' */
 /** @import { Command as Row } from './table/row.js' */
@@ -57,34 +57,29 @@ export function formatPage({ help, aliases = [] }) {
 
 export const HELP_HEADING = 'This command:';
 
-/** Only `nclust help <command> --all` shows the options under the other headings. */
-const FIRST_HEADINGS = ['Used most:', HELP_HEADING];
-
 /**
  * Options without a heading come first.
  * @param {Option[]} options
  */
 export function groupByHeading(options) {
-  const own = options.filter((option) => headingOfOption(option) === undefined);
-  const others = OPTION_HEADINGS.flatMap(([heading, names]) =>
+  const first = FIRST_OPTIONS.flatMap(([heading, names]) =>
     names.flatMap((name) => options.filter(({ long }) => long === name).map((option) => option.helpGroup(heading))),
   );
-  return [...own, ...others];
+  const placeOf = (/** @type {Option} */ { helpGroupHeading = '' }) => OTHER_HEADINGS.indexOf(helpGroupHeading);
+  const others = options.filter((option) => !first.includes(option));
+  return [
+    ...others.filter((option) => placeOf(option) === -1),
+    ...first,
+    ...others.filter((option) => placeOf(option) !== -1).sort((a, b) => placeOf(a) - placeOf(b)),
+  ];
 }
 
 /**
- * Hides the options that few users need.
+ * Hides the options that few users need. Only `nclust help <command> --all` shows them.
  * @param {Option[]} options  As groupByHeading() returns them.
  */
 export function hideRare(options) {
-  return options.map((option) =>
-    FIRST_HEADINGS.includes(headingOfOption(option) ?? HELP_HEADING) ? option : option.hideHelp(),
-  );
-}
-
-/** @param {Pick<Option, 'long'>} option */
-function headingOfOption({ long }) {
-  return OPTION_HEADINGS.find(([, names]) => names.includes(long ?? ''))?.[0];
+  return options.map((option) => (OTHER_HEADINGS.includes(option.helpGroupHeading ?? '') ? option.hideHelp() : option));
 }
 
 export const GENERAL_HELP = `

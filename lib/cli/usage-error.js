@@ -1,10 +1,10 @@
-import { RELOAD_OPTIONS, START_OPTIONS } from '../config/options/options.js';
+import { OPTIONS_OF } from '../app-spec/table.js';
 import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
 import { findCommand } from './table/commands.js';
 
 /** @import { CommanderError } from 'commander' */
-/** @import { StartOption } from '../config/options/options.js' */
+/** @import { Setting } from '../app-spec/table.js' */
 
 const IMAGE =
   'PM2 makes a Docker image with it. Write a Dockerfile that ends with CMD ["nclust-runtime", "app.js"]: ' +
@@ -86,14 +86,14 @@ function proposalFor(word) {
  * @param {string | undefined} command
  */
 function hintForRefusedOption(flag, command) {
-  const is = (/** @type {StartOption} */ { flags }) => flags?.split(/[ ,]+/).includes(flag) ?? false;
+  const is = (/** @type {Setting} */ { flags }) => flags?.split(/[ ,]+/).includes(flag) ?? false;
   if (
     !['restart', 'reload', 'startOrRestart', 'startOrReload', 'startOrGracefulReload', 'stop'].includes(command ?? '')
   )
     return null;
   if (['-i', '--instances'].includes(flag)) return 'To change the number of instances: nclust scale <app> <number>';
-  if (RELOAD_OPTIONS.some(is)) return `It is an option of reload: nclust reload <app> ${flag} ...`;
-  if (!START_OPTIONS.some(is)) return null;
+  if (OPTIONS_OF.reload.some(is)) return `It is an option of reload: nclust reload <app> ${flag} ...`;
+  if (!OPTIONS_OF.start.some(is)) return null;
   return (
     `${flag} is an option of start. For an app in the list, change its config file and: nclust apply. ` +
     `Or delete the app and start it again.`

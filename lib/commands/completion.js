@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { OPTIONS_OF } from '../config/options/options.js';
+import { OPTIONS_OF } from '../app-spec/table.js';
 import { candidates, SCRIPTS, SHELLS } from '../completion/scripts.js';
 import { asOwnerOf, install, findPlace, uninstall } from '../completion/install.js';
 import { toOneLine } from '../render/text.js';

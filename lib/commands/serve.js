@@ -2,15 +2,8 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../cli/session/await-change.js';
 import { appVersion, buildSpec } from '../config/spec/build.js';
-import { readPm2Variables, readStartOptions } from '../config/options/options.js';
-import {
-  defaultServeName,
-  readServeSettings,
-  serveScript,
-  serveVariables,
-  VARIABLES,
-  readVariables,
-} from '../serve/settings.js';
+import { readPm2Variables, readOptions } from '../config/options/options.js';
+import { defaultServeName, readServeSettings, serveScript, serveVariables, VARIABLES, readVariables } from '../serve/settings.js';
 import { readUser } from '../shared/host/as-user.js';
 import { checkSpec } from '../shared/spec/spec.js';
 import { NclustError } from '../shared/errors.js';
@@ -49,7 +42,7 @@ export async function serve(context, [path, port], options) {
   const folder = checkFolder(resolve(context.cwd, settings.path));
   if (options.monitor !== undefined) context.talk('--monitor has no effect: nclust has no monitoring service.');
 
-  const read = readStartOptions(options);
+  const read = readOptions('start', options);
   for (const warning of readPm2Variables(context.env).warnings) context.talk(warning);
   const built = buildSpec(
     serveScript(),

@@ -22,8 +22,6 @@ export interface AppConfig {
   exec_mode?: 'fork' | 'fork_mode' | 'cluster' | 'cluster_mode';
   /** The same as `exec_mode`. */
   execMode?: 'fork' | 'fork_mode' | 'cluster' | 'cluster_mode';
-  /** Variables for the app. Default: none. */
-  env?: Record<string, unknown>;
   /** The variable PORT. Default: none. */
   port?: number | string;
   /** User name that lists show. Default: the user of the process. */
@@ -66,7 +64,10 @@ export interface AppConfig {
   restart_delay?: number | string;
   /** The same as `restart_delay`. */
   restartDelay?: number | string;
-  /** First wait after an unstable exit; doubles up to 15s. Default: 100. A bare number is ms. */
+  /**
+   * First wait after an unstable exit; doubles up to 15s. Default: 100ms, or none with a restart
+   * delay. A bare number is ms.
+   */
   exp_backoff_restart_delay?: number | string;
   /** The same as `exp_backoff_restart_delay`. */
   expBackoffRestartDelay?: number | string;
@@ -129,11 +130,11 @@ export interface AppConfig {
   rollbackWindow?: number | string;
   /** Count its requests, and measure its event loop and heap. Default: true. */
   metrics?: boolean;
-  /** Run as this user, name or number (root only). Default: the user of the manager. */
+  /** Run as this user, name or number; root only. Default: the user of the manager. */
   uid?: string | number;
   /** The same as `uid`. */
   user?: string | number;
-  /** Run as this group, name or number (root only). Default: the group of that user. */
+  /** Run as this group, name or number; root only. Default: the group of that user. */
   gid?: string | number;
   /**
    * Show source lines in stack traces (--enable-source-maps of Node.js). Default: true if
@@ -152,6 +153,8 @@ export interface AppConfig {
   execute_command?: boolean;
   /** The same as `execute_command`. */
   executeCommand?: boolean;
+  /** Variables for the app. Default: none. */
+  env?: Record<string, unknown>;
   /** Files with lines KEY=value; the last one wins. Default: none. */
   env_file?: string | string[];
   /** The same as `env_file`. */

@@ -1,6 +1,6 @@
 import { NclustError } from '../shared/errors.js';
-import { isUnset } from './options/readers.js';
-import { ENVIRONMENT_PREFIX, findAttribute, TOP_LEVEL } from './options/schema.js';
+import { isUnset } from '../app-spec/values.js';
+import { ENVIRONMENT_PREFIX, findAttribute, TOP_LEVEL } from '../app-spec/table.js';
 
 /**
  * @typedef {object} Fault

@@ -1,42 +1,8 @@
 import { basename, join } from 'node:path';
-import { areVariables } from '../shared/spec/environment.js';
+import { areVariables } from '../app-spec/environment-fields.js';
+import { ATTRIBUTES } from '../app-spec/table.js';
 
 /** @import { Pm2Record } from './pm2-list.js' */
-
-/** Attributes that PM2 stores unchanged, and only if the user has set them. */
-const AS_SAID = [
-  'namespace',
-  'node_args',
-  'args',
-  'autorestart',
-  'max_restarts',
-  'restart_delay',
-  'exp_backoff_restart_delay',
-  'min_uptime',
-  'stop_exit_codes',
-  'kill_timeout',
-  'treekill',
-  'wait_ready',
-  'listen_timeout',
-  'shutdown_with_message',
-  'uid',
-  'gid',
-  'watch',
-  'ignore_watch',
-  'watch_delay',
-  'watch_options',
-  'cron_restart',
-  'max_memory_restart',
-  'increment_var',
-  'instance_var',
-  'merge_logs',
-  'disable_logs',
-  'log_type',
-  'log_date_format',
-  'port',
-  'source_map_support',
-  'disable_source_map_support',
-];
 
 /** nclust runs JavaScript files with node, so their entry needs no interpreter. */
 const JAVASCRIPT = /\.[cm]?js$/;
@@ -49,7 +15,7 @@ const JAVASCRIPT = /\.[cm]?js$/;
 export function pm2Entry(records, { name, env, pm2Home }) {
   const [first] = records;
   const isCluster = String(first.exec_mode).startsWith('cluster');
-  const said = AS_SAID.filter((key) => isSaid(first[key])).map((key) => [key, first[key]]);
+  const said = ATTRIBUTES.flatMap(({ name, isPm2 }) => (isPm2 && isSaid(first[name]) ? [[name, first[name]]] : []));
   return {
     ...Object.fromEntries(said),
     ...programOf(first, env),

@@ -1,5 +1,5 @@
-import { OPTIONS_OF, specFields } from '../config/options/options.js';
-import { findAttribute, leaveOutUnset } from '../config/options/schema.js';
+import { findAttribute, leaveOutUnset, OPTIONS_OF } from '../app-spec/table.js';
+import { specFields } from '../config/options/options.js';
 import { variablesOf } from '../config/spec/build.js';
 import { specChange } from '../config/spec/change.js';
 

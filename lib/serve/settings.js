@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { badOption, expandHome } from '../config/options/readers.js';
+import { badOption, expandHome } from '../app-spec/values.js';
 import { DURATION_FORMS, parseDuration } from '../shared/units.js';
 
 /**

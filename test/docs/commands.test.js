@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS, findCommand } from '../../lib/cli/table/commands.js';
-import { OPTIONS_OF } from '../../lib/config/options/options.js';
+import { OPTIONS_OF } from '../../lib/app-spec/table.js';
 import { pm2OnlyOptions } from '../../lib/cli/table/row.js';
 import { renderExamples } from '../../lib/commands/examples.js';
 import { SORT_FIELDS } from '../../lib/render/list.js';

@@ -1,6 +1,5 @@
-import { ATTRIBUTES } from '../../lib/config/options/schema.js';
+import { ATTRIBUTES, longFlag } from '../../lib/app-spec/table.js';
 import { BYTES_FORMS, DURATION_FORMS } from '../../lib/shared/units.js';
-import { meaningOf } from './meaning.js';
 
 const MARKS = [
   '<!-- attributes -->',
@@ -17,27 +16,22 @@ export function withTables(page) {
 }
 
 function needed() {
-  const rows = ATTRIBUTES.filter(({ note }) => note === undefined).map((row) =>
-    cells([
-      code(row.name),
-      (row.aliases ?? []).map(code).join(' '),
-      acceptedBy(row),
-      row.default ?? '',
-      meaningOf(row),
-      row.flags ? code(/--[a-z-]+/.exec(row.flags)?.[0] ?? '') : '',
-    ]),
-  );
   return [
     cells(['attribute', 'also called', 'accepted', 'default', 'meaning', 'option']),
     cells(Array(6).fill('---')),
-    ...rows,
+    ...ATTRIBUTES.filter(({ unneeded }) => unneeded === undefined).map(describeAttribute),
   ].join('\n');
+}
+
+export function describeAttribute({ name, aliases = [], accepted, defaultText = '', meaning, flags }) {
+  const option = flags === undefined ? '' : code(longFlag(flags));
+  return cells([code(name), aliases.map(code).join(' '), shorten(accepted), defaultText, meaning, option]);
 }
 
 /** One row for each reason. */
 function notNeeded() {
-  const notes = [...new Set(ATTRIBUTES.flatMap(({ note }) => note ?? []))];
-  const namesFor = (reason) => ATTRIBUTES.filter(({ note }) => note === reason).map(({ name }) => code(name));
+  const notes = [...new Set(ATTRIBUTES.flatMap(({ unneeded }) => unneeded ?? []))];
+  const namesFor = (reason) => ATTRIBUTES.filter(({ unneeded }) => unneeded === reason).map(({ name }) => code(name));
   return [
     cells(['attribute', 'why']),
     cells(['---', '---']),
@@ -59,7 +53,7 @@ const SHORT = [
   [/, or null for [^,]*/, ''],
 ];
 
-function acceptedBy({ accepted = '' }) {
+function shorten(accepted) {
   return SHORT.reduce((text, [long, short]) => text.replace(long, short), accepted);
 }
 

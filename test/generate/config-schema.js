@@ -1,5 +1,4 @@
-import { ATTRIBUTES, listSpellings } from '../../lib/config/options/schema.js';
-import { meaningOf } from './meaning.js';
+import { ATTRIBUTES, listSpellings } from '../../lib/app-spec/table.js';
 
 /** @returns {string} */
 export function configSchema() {
@@ -35,9 +34,9 @@ export function configSchema() {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-function entriesFor(row) {
+export function entriesFor(row) {
   const [name, ...others] = listSpellings(row);
-  const facts = `${meaningOf(row)}${row.default === undefined ? '' : `. Default: ${row.default}`}`;
+  const facts = `${row.meaning}${row.defaultText === undefined ? '' : `. Default: ${row.defaultText}`}`;
   return [
     [name, { description: facts, ...row.schema }],
     ...others.map((word) => [word, { description: `The same as ${name}.`, ...row.schema }]),

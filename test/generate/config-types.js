@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { ATTRIBUTES, listSpellings } from '../../lib/config/options/schema.js';
-import { meaningOf } from './meaning.js';
+import { ATTRIBUTES, listSpellings } from '../../lib/app-spec/table.js';
+import { commentLines } from './comment-lines.js';
 
 const HEAD = `// Made from the schema by test/generate/write.js; a test compares.
 
@@ -50,28 +50,18 @@ export async function configTypes() {
   return format(text, { ...(await resolveConfig(fileURLToPath(import.meta.url))), parser: 'typescript' });
 }
 
-function linesFor(row) {
+export function linesFor(row) {
   const [name, ...others] = listSpellings(row);
   const type = typeOf(row.schema ?? {});
-  const facts = [
-    row.default === undefined ? '' : ` Default: ${row.default}.`,
-    row.unit === undefined ? '' : ` A bare number is ${row.unit}.`,
-  ].join('');
   return [
-    ...commentLines(comment(`${capital(meaningOf(row))}.${facts}`)),
+    ...commentLines([
+      row.meaning,
+      ...(row.defaultText === undefined ? [] : [`default: ${row.defaultText}`]),
+      ...(row.unit === undefined ? [] : [`a bare number is ${row.unit}`]),
+    ]),
     `  ${name}?: ${type};`,
     ...others.flatMap((word) => [`  /** The same as \`${name}\`. */`, `  ${word}?: ${type};`]),
   ];
-}
-
-const COLUMNS_MAX = 100;
-
-/** @returns {string[]}  One line if it fits. */
-function commentLines(text) {
-  const line = `  /** ${text} */`;
-  if (line.length <= COLUMNS_MAX) return [line];
-  const wrapped = text.match(new RegExp(`.{1,${COLUMNS_MAX - '   * '.length}}(?: |$)`, 'g')) ?? [];
-  return ['  /**', ...wrapped.map((part) => `   * ${part.trimEnd()}`), '   */'];
 }
 
 const PRIMITIVES = {
@@ -99,12 +89,4 @@ function typeOf({ type, enum: words, anyOf, items, additionalProperties, propert
     return PRIMITIVES[one];
   });
   return [...new Set(types)].join(' | ');
-}
-
-function capital(text) {
-  return text[0].toUpperCase() + text.slice(1);
-}
-
-function comment(text) {
-  return text.replaceAll('*/', '* /').replace(/\.\.$/, '.');
 }

@@ -1,4 +1,4 @@
-import { mergeLiveFields } from '../../../lib/shared/spec/change-effects.js';
+import { mergeLiveFields } from '../../../lib/shared/spec/spec.js';
 import { reload } from '../rollout/changes.js';
 import { clearManualScale, remove, renew, resize, startSpecs, stop } from '../state/changes.js';
 import { findApp, merge, replaceApp } from '../state/desired.js';

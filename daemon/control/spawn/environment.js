@@ -2,12 +2,12 @@ import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { readUser } from '../../../lib/shared/host/as-user.js';
-import { areVariables, environmentFault } from '../../../lib/shared/spec/environment.js';
+import { areVariables } from '../../../lib/app-spec/environment-fields.js';
+import { environmentFault } from '../../../lib/shared/spec/environment.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { findApp } from '../state/desired.js';
 import { readWhole } from '../host/read-bounded.js';
 
-/** @import { FileEnv } from '../../../lib/shared/spec/environment.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { Change } from '../state/desired.js' */
@@ -112,7 +112,7 @@ function fill(spec, files) {
  * @param {string} file
  * @param {string} name
  * @param {Awaited<ReturnType<typeof readWhole>>} found
- * @returns {Promise<FileEnv['env']>}
+ * @returns {Promise<Record<string, string>>}
  */
 async function parsed(file, name, found) {
   if (found.bytes === null) throw badFile(file, name, found.fault, found.hint);

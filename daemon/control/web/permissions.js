@@ -1,3 +1,4 @@
+import { FIELDS } from '../../../lib/app-spec/table.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shortArgument, shortScript, shortTarget } from '../../../lib/shared/without-secrets.js';
 import { createAnswer } from '../api/methods.js';
@@ -180,27 +181,7 @@ function askedBy(control, who) {
   });
 }
 
-/** Fields of a spec that pages get. A new field must be added here first. */
-const SPEC_FIELDS = [
-  'kind',
-  'instances',
-  'autorestart',
-  'maxRestarts',
-  'restartDelayMs',
-  'backoffMs',
-  'minUptimeMs',
-  'killTimeoutMs',
-  'stopSignal',
-  'waitReady',
-  'listenTimeoutMs',
-  'scheduling',
-  'maxSurge',
-  'maxUnavailable',
-  'rollbackWindowMs',
-  'metrics',
-  'maxMemoryBytes',
-  'cronRestart',
-];
+const SPEC_FIELDS = Object.keys(FIELDS).filter((field) => FIELDS[field].isPublic);
 
 /**
  * @template T

@@ -19,10 +19,11 @@ export const HEADINGS = [
 ];
 
 /**
- * The options that users of PM2 use most come first.
+ * The first headings of a command that takes options of an app. The options that users of PM2 use
+ * most come first. Any other option of an app has its heading in its row.
  * @type {[heading: string, options: string[]][]}
  */
-export const OPTION_HEADINGS = [
+export const FIRST_OPTIONS = [
   [
     'Used most:',
     [
@@ -45,51 +46,15 @@ export const OPTION_HEADINGS = [
     ],
   ],
   ['This command:', ['--only', '--no-wait', '--no-daemon', '--no-autostart', '--json', '--help']],
-  [
-    'The program:',
-    [
-      '--namespace',
-      '--interpreter-args',
-      '--execute-command',
-      '--uid',
-      '--gid',
-      '--pid',
-      '--source-map-support',
-      '--disable-source-map-support',
-      '--no-metrics',
-      '--no-vizion',
-    ],
-  ],
-  ['Variables:', ['--env-file', '--env-files', '--filter-env', '--increment-var', '--instance-var']],
-  [
-    'When it exits:',
-    ['--max-restarts', '--restart-delay', '--exp-backoff-restart-delay', '--min-uptime', '--stop-exit-codes'],
-  ],
-  [
-    'Starting and stopping:',
-    ['--wait-ready', '--listen-timeout', '--kill-timeout', '--stop-signal', '--no-treekill', '--shutdown-with-message'],
-  ],
-  ['Reload and balancing:', ['--max-surge', '--max-unavailable', '--rollback-window', '--scheduling']],
-  ['Watching files, and cron:', ['--no-watch', '--ignore-watch', '--ext', '--watch-delay', '--cron-restart']],
-  [
-    'Logs:',
-    [
-      '--log',
-      '--merge-logs',
-      '--no-merge-logs',
-      '--disable-logs',
-      '--no-disable-logs',
-      '--log-type',
-      '--log-date-format',
-      '--log-max-size',
-      '--log-interval',
-      '--log-max-files',
-      '--log-max-age',
-      '--log-max-total',
-      '--log-compress',
-      '--log-overflow',
-      '--log-rate-limit',
-      '--log-ship',
-    ],
-  ],
+];
+
+/** The headings after FIRST_OPTIONS, in this order. */
+export const OTHER_HEADINGS = [
+  'The program:',
+  'Variables:',
+  'When it exits:',
+  'Starting and stopping:',
+  'Reload and balancing:',
+  'Watching files, and cron:',
+  'Logs:',
 ];

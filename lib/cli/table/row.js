@@ -1,4 +1,4 @@
-/** @import { StartOption } from '../../config/options/options.js' */
+/** @import { Setting } from '../../app-spec/table.js' */
 /** @import { View } from '../../render/list.js' */
 /** @import { Context } from '../session/context.js' */
 
@@ -25,7 +25,7 @@
  * @property {string} [brief]  `help` on one line, for the list of all commands. Default: `help`.
  * @property {[flags: string, help: string][]} [options]
  * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Takes these options of
- *   config/options/options.js.
+ *   app-spec/table.js.
  * @property {boolean} [takesArguments]  Words after "--" are arguments for the app.
  * @property {string[]} [examples]
  * @property {boolean} [isHidden]  Left out of the help.
@@ -67,7 +67,7 @@ const NOT_NEEDED = [
 /**
  * The options of NOT_NEEDED that a command accepts. In PM2 every command has them.
  * @param {Command} row
- * @param {Pick<StartOption, 'flags'>[]} described
+ * @param {Pick<Setting, 'flags'>[]} described
  */
 export function pm2OnlyOptions({ takesOptionsOf, words, options = [] }, described) {
   if (!takesOptionsOf && ![TARGETS, TARGETS_OR_FILE].includes(words ?? '')) return [];

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
 import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
-import { readReloadOptions, readRestartOptions, specFields } from '../../config/options/options.js';
+import { readOptions, specFields } from '../../config/options/options.js';
 import { snapshot } from '../../config/spec/build.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
@@ -25,7 +25,7 @@ import { reachListed } from './targets.js';
  * @returns {Promise<Outcome>}
  */
 export async function restart(context, words, options, args = []) {
-  const read = readRestartOptions(options);
+  const read = readOptions('restart', options);
   const file = splitFile(words);
   if (file !== null) return renewFromFile(context, 'restart', file, options, overrideArgs(read, args));
   warnAboutFileOptions(context, 'restart', options);
@@ -57,7 +57,7 @@ export async function restart(context, words, options, args = []) {
  * @returns {Promise<Outcome>}
  */
 export async function reload(context, words, options, args = []) {
-  const read = readReloadOptions(options);
+  const read = readOptions('reload', options);
   const file = splitFile(words);
   if (file !== null) return renewFromFile(context, 'reload', file, options, overrideArgs(read, args));
   warnAboutFileOptions(context, 'reload', options);

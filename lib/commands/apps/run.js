@@ -1,6 +1,6 @@
 import { buildSpec } from '../../config/spec/build.js';
 import { isConfigName } from '../../config/find.js';
-import { readPm2Variables, readStartOptions, separateExitCodes } from '../../config/options/options.js';
+import { readPm2Variables, readOptions, separateExitCodes } from '../../config/options/options.js';
 import { readConfig } from '../../config/file/read.js';
 import { runForeground } from '../../run/run.js';
 import { takeHome } from '../../run/home.js';
@@ -71,7 +71,7 @@ export async function run(context, words, options, args) {
  */
 async function specsOf(context, words, options, args, say) {
   const exits = separateExitCodes(options.stopExitCodes ?? []);
-  const read = readStartOptions(options.stopExitCodes ? { ...options, stopExitCodes: exits.codes } : options);
+  const read = readOptions('start', options.stopExitCodes ? { ...options, stopExitCodes: exits.codes } : options);
   const all = [...words, ...exits.rest];
   // Ignores the word "start", as in "pm2-runtime start app.js".
   const targets = all.length > 1 && all[0] === 'start' ? all.slice(1) : all;

@@ -7,14 +7,7 @@ import { carryOut } from '../../cli/session/await-change.js';
 import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { findConfig } from '../../config/find.js';
-import {
-  readReloadOptions,
-  readRestartOptions,
-  readPm2Variables,
-  readStartOptions,
-  separateExitCodes,
-  separateWatched,
-} from '../../config/options/options.js';
+import { readOptions, readPm2Variables, separateExitCodes, separateWatched } from '../../config/options/options.js';
 import { buildSpec, defaultName, locate, snapshot } from '../../config/spec/build.js';
 import { INTERPRETERS } from '../../config/spec/interpreter.js';
 import { warnAboutCluster } from '../../config/spec/launcher.js';
@@ -46,7 +39,7 @@ export async function start(context, targets, options, args) {
   );
   const given = { ...options, ...(options.stopExitCodes ? { stopExitCodes: words.codes } : {}), watch: watched.watch };
   const all = watched.targets;
-  const read = readStartOptions(given);
+  const read = readOptions('start', given);
   const file = all.length === 0 ? findConfig(context.cwd) : splitFile(all);
   if (file !== null) return renewFromFile(context, 'start', file, options, overrideArgs(read, args));
   if (all.length === 0) throw nothingToStart(context);
@@ -297,7 +290,7 @@ function isFile(file) {
  * @param {string[]} [args]  For every app of the file.
  */
 export async function startOrRestart(context, [file], options, args = []) {
-  return renewFromFile(context, 'restart', file ?? null, options, overrideArgs(readRestartOptions(options), args));
+  return renewFromFile(context, 'restart', file ?? null, options, overrideArgs(readOptions('restart', options), args));
 }
 
 /**
@@ -307,5 +300,5 @@ export async function startOrRestart(context, [file], options, args = []) {
  * @param {string[]} [args]  For every app of the file.
  */
 export async function startOrReload(context, [file], options, args = []) {
-  return renewFromFile(context, 'reload', file ?? null, options, overrideArgs(readReloadOptions(options), args));
+  return renewFromFile(context, 'reload', file ?? null, options, overrideArgs(readOptions('reload', options), args));
 }

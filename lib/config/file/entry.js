@@ -1,8 +1,8 @@
 import { basename, extname, resolve } from 'node:path';
 import { nearWords } from '../../shared/did-you-mean.js';
 import { createFault, toFault, FOR_EDITORS, holds, isRecord, joinKeyPath } from '../faults.js';
-import { readEnvironment } from '../options/file-only.js';
-import { isUnset } from '../options/readers.js';
+import { readEnvironment } from '../../app-spec/environment-fields.js';
+import { isUnset } from '../../app-spec/values.js';
 import {
   ATTRIBUTES,
   ENVIRONMENT_PREFIX,
@@ -10,7 +10,7 @@ import {
   leaveOutUnset,
   listSpellings,
   takes,
-} from '../options/schema.js';
+} from '../../app-spec/table.js';
 import { placeScript } from '../place-script.js';
 import { findProgram } from '../spec/find-program.js';
 import { isServeApp, serveApp, staticSite } from './static-site.js';
@@ -90,7 +90,7 @@ function readOne(read, word, value) {
   if (before !== undefined)
     read.warnings.push(`"${where}" is the same attribute as "${joinKeyPath(read.keyPath, before)}", and overrides it.`);
   const found = row.read(given, where);
-  if (row.note === undefined) read.options[row.key] = found;
+  if (row.unneeded === undefined) read.options[row.key] = found;
 }
 
 /**

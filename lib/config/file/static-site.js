@@ -1,4 +1,4 @@
-import { badKind, badOption } from '../options/readers.js';
+import { badKind, badOption } from '../../app-spec/values.js';
 import {
   defaultServeName,
   readServeSettings,

@@ -51,7 +51,7 @@ const NAME_MAX = 100;
 /**
  * @param {string} target  Script, program in PATH, or shell command.
  * @param {string[]} args
- * @param {Record<string, any>} options  From readStartOptions.
+ * @param {Record<string, any>} options  From readOptions().
  * @param {Surroundings} surroundings
  * @returns {AppSpec}  Throws ERR_NCLUST_SCRIPT_NOT_FOUND, _CWD_NOT_FOUND, _INTERPRETER_*,
  *   _NOT_PERMITTED, _BAD_SPEC, _USAGE.

@@ -4,7 +4,8 @@ import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
 import { readProgramVariables } from '../../shared/spec/environment.js';
 import { shellQuote } from '../../shared/shell-quote.js';
-import { OPTIONS_OF, specFields } from '../options/options.js';
+import { longFlag, OPTIONS_OF } from '../../app-spec/table.js';
+import { specFields } from '../options/options.js';
 import { appVersion, checkFolder, snapshot } from './build.js';
 import { resolveProgram, typeStrippingFlags, splitNodeOptions } from './interpreter.js';
 import { ownerVariables, resolveOwner } from './owner.js';
@@ -17,7 +18,7 @@ import { ownerVariables, resolveOwner } from './owner.js';
 /**
  * Handles only options that also change other fields: folder, user, interpreter and arguments.
  * @param {AppSpec} spec
- * @param {Record<string, any>} options  From readRestartOptions or readReloadOptions.
+ * @param {Record<string, any>} options  From readOptions().
  * @param {string[]} args  For the app. Empty: keeps the present arguments.
  * @param {Surroundings} surroundings
  * @returns {Partial<AppSpec>}  Throws like buildSpec().
@@ -41,7 +42,7 @@ const STARTABLE = new Set([...OPTIONS_OF.reload.map(({ key }) => key), 'instance
 /**
  * @param {SlotStatus[]} slots  With detail.
  * @param {object} o
- * @param {Record<string, any>} o.read  From readStartOptions.
+ * @param {Record<string, any>} o.read  From readOptions().
  * @param {string[]} o.args  For the apps. Empty: keeps the present arguments.
  * @param {boolean} o.isShellNew  The apps get the variables of this shell.
  * @param {Surroundings} surroundings
@@ -69,7 +70,7 @@ export function changeSpecs(slots, { read, args, isShellNew }, surroundings) {
 
 /** @param {string} key */
 function flagOf(key) {
-  return /--[a-z-]+/.exec(OPTIONS_OF.start.find((option) => option.key === key)?.flags ?? '')?.[0] ?? key;
+  return longFlag(OPTIONS_OF.start.find((option) => option.key === key)?.flags ?? '') ?? key;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { nearWords } from '../did-you-mean.js';
 import { NclustError } from '../errors.js';
-import { LOG_COMPRESSIONS, LOG_INTERVALS } from '../spec/logs.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../units.js';
 import {
   LISTEN_FORMS,
@@ -22,6 +21,9 @@ import {
  */
 
 const SIZE_MIN = 1024;
+
+export const LOG_INTERVALS = ['hourly', 'daily', 'weekly', 'never'];
+export const LOG_COMPRESSIONS = ['gzip', 'zstd', 'none'];
 
 /** @satisfies {Record<string, SettingRule>} */
 export const SETTINGS = {

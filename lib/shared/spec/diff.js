@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { SPEC_NEEDS } from './change-effects.js';
+import { FIELDS } from '../../app-spec/table.js';
 import { MASK } from './environment.js';
 
-/** @import { Needs, NeedsRow } from './change-effects.js' */
+/** @import { Field, Needs } from '../../app-spec/table.js' */
 /** @import { AppSpec } from './spec.js' */
 
 /**
@@ -39,13 +39,13 @@ export function diffSpecs(before, after, { isShellNew = false } = {}) {
     (field) => field !== 'instances' && !isDeepStrictEqual(old[field], wanted[field]),
   );
   const rows = fields
-    .map((field) => ({ field, ...needsOf(field, isShellNew) }))
+    .map((field) => ({ ...needsOf(field, isShellNew), field }))
     .filter(({ needs }) => needs !== 'along');
   const telling = rows.filter(({ isDerived }) => !isDerived);
   const shown = telling.length > 0 ? telling : rows;
   return {
     needs: new Set(rows.map(({ needs }) => needs)),
-    changes: shown.flatMap(({ field, attribute }) => changesOf(field, attribute, old[field], wanted[field])),
+    changes: shown.flatMap(({ field, shownAs }) => changesOf(field, shownAs, old[field], wanted[field])),
   };
 }
 
@@ -53,10 +53,10 @@ export function diffSpecs(before, after, { isShellNew = false } = {}) {
  * An unknown field comes from another version of nclust. Only a new process can use the field.
  * @param {string} field
  * @param {boolean} isShellNew
- * @returns {NeedsRow}
+ * @returns {Pick<Field, 'needs' | 'shownAs' | 'isDerived'>}
  */
 function needsOf(field, isShellNew) {
-  const row = SPEC_NEEDS[field] ?? { needs: 'rollout', attribute: field };
+  const row = FIELDS[field] ?? { needs: 'rollout', shownAs: field };
   return field === 'shellEnv' && isShellNew ? { ...row, needs: 'rollout' } : row;
 }
 

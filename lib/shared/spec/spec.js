@@ -1,125 +1,10 @@
+import { FIELDS } from '../../app-spec/table.js';
 import { NclustError } from '../errors.js';
-import { INSTANCES_FORMS } from '../host/cpus.js';
-import { areVariables, ENVIRONMENT_RULES, isVariableName } from './environment.js';
-import { LOG_RULES, resolveLogPaths } from './logs.js';
-import { TRIGGER_RULES } from './triggers.js';
-import { flag, isFilled, isText, isWhole, oneOf, nullable, texts, whole } from './rules.js';
-import { VERSIONING_RULES } from './versioning.js';
+import { resolveLogPaths } from './logs.js';
 
-/** @import { EnvironmentSpec } from './environment.js' */
-/** @import { VersioningSpec } from './versioning.js' */
-/** @import { LogSpec } from './logs.js' */
-/** @import { Rule } from './rules.js' */
-/** @import { TriggerSpec } from './triggers.js' */
+/** @import { Field } from '../../app-spec/table.js' */
 
-/** @typedef {ProgramSpec & EnvironmentSpec & LogSpec & TriggerSpec & VersioningSpec} AppSpec */
-
-/**
- * @typedef {object} ProgramSpec
- * @property {string} name
- * @property {string} namespace
- * @property {'node' | 'exec'} kind  node: the agent is preloaded. exec: any other program.
- * @property {'cluster' | 'fork'} mode  cluster only for kind node.
- * @property {number | string} instances  Integer from 1, "max", 0 (= max), "-N" or "N%".
- * @property {boolean} instancesGiven
- * @property {string} file  Absolute path of the program that is executed.
- * @property {string} script  Absolute path, or the shell command as the user wrote it.
- * @property {string} interpreter  Absolute path or "none".
- * @property {string | null} interpreterGiven  Null: nclust chose the interpreter.
- * @property {string[]} interpreterArgs
- * @property {string[]} args
- * @property {string[]} execArgs  The actual arguments of `file`, for kind exec.
- * @property {string} cwd
- * @property {Record<string, string>} env  Declared by the user. Overrides `shellEnv`.
- * @property {Record<string, string>} shellEnv
- * @property {number | null} uid
- * @property {number | null} gid
- * @property {string} user
- * @property {boolean} autorestart
- * @property {number} maxRestarts  Unstable exits within 10 minutes.
- * @property {number} restartDelayMs
- * @property {number | null} backoffMs  First delay. It doubles up to 15 s. Null: 100 ms, or no
- *   delay with restartDelayMs.
- * @property {number} minUptimeMs
- * @property {number[]} stopExitCodes
- * @property {number} killTimeoutMs
- * @property {string | null} stopSignal  Null: SIGTERM if the app handles SIGTERM, else SIGINT.
- * @property {boolean} waitReady
- * @property {number} listenTimeoutMs
- * @property {boolean} treekill
- * @property {string} instanceVar
- * @property {string} version
- * @property {string | null} nodeVersion
- * @property {'least-connections' | 'sticky' | 'os'} scheduling
- * @property {number} maxSurge  New instances that a reload starts beside the serving ones.
- * @property {number} maxUnavailable  Instances that a reload may stop before new ones are up.
- * @property {number} rollbackWindowMs  A reload keeps the old instances parked for this time.
- * @property {boolean} metrics  Whether the agent counts requests and samples the event loop.
- * @property {boolean} shutdownWithMessage  The message 'shutdown', and not a signal, ends the app.
- */
-
-/** @type {{ [K in keyof AppSpec]: Rule }} */
-export const SPEC_RULES = {
-  name: { accepts: isName, accepted: 'a text of 1 to 100 characters on one line, and not "all"' },
-  namespace: {
-    accepts: isName,
-    accepted: 'a text of 1 to 100 characters on one line, and not "all"',
-    fallback: 'default',
-  },
-  kind: oneOf(['node', 'exec']),
-  mode: oneOf(['cluster', 'fork'], 'fork'),
-  instances: { accepts: isInstances, accepted: INSTANCES_FORMS, fallback: 1 },
-  instancesGiven: flag(false),
-  file: { accepts: isAbsolute, accepted: 'an absolute path' },
-  script: { accepts: isFilled, accepted: 'a path or a shell command' },
-  interpreter: {
-    accepts: (value) => value === 'none' || isAbsolute(value),
-    accepted: 'an absolute path or "none"',
-    fallback: 'none',
-  },
-  interpreterGiven: {
-    accepts: (value) => value === null || isFilled(value),
-    accepted: 'a text or null',
-    fallback: null,
-  },
-  interpreterArgs: texts(),
-  args: texts(),
-  execArgs: texts(),
-  cwd: { accepts: isAbsolute, accepted: 'an absolute path' },
-  env: { accepts: areVariables, accepted: 'an object of texts whose keys do not contain "="', fallback: {} },
-  shellEnv: { accepts: areVariables, accepted: 'an object of texts whose keys do not contain "="', fallback: {} },
-  uid: { accepts: isIdOrNull, accepted: 'a user id, a whole number from 0, or null', fallback: null },
-  gid: { accepts: isIdOrNull, accepted: 'a group id, a whole number from 0, or null', fallback: null },
-  user: { accepts: isText, accepted: 'a text', fallback: '' },
-  autorestart: flag(true),
-  maxRestarts: whole(16),
-  restartDelayMs: whole(0),
-  backoffMs: nullable(whole(0), 'the default'),
-  minUptimeMs: whole(1_000),
-  stopExitCodes: { accepts: isExitCodes, accepted: 'a list of exit codes from 0 to 255', fallback: [] },
-  killTimeoutMs: whole(10_000),
-  stopSignal: {
-    accepts: (value) => value === null || (typeof value === 'string' && /^SIG[A-Z0-9]+$/.test(value)),
-    accepted: 'a signal name such as "SIGTERM", or null',
-    fallback: null,
-  },
-  waitReady: flag(false),
-  listenTimeoutMs: whole(10_000),
-  treekill: flag(true),
-  instanceVar: { accepts: isVariableName, accepted: 'the name of a variable', fallback: 'NODE_APP_INSTANCE' },
-  version: { accepts: isText, accepted: 'a text', fallback: 'N/A' },
-  nodeVersion: { accepts: (value) => value === null || isText(value), accepted: 'a text or null', fallback: null },
-  scheduling: oneOf(['least-connections', 'sticky', 'os'], 'least-connections'),
-  maxSurge: whole(1),
-  maxUnavailable: whole(0),
-  rollbackWindowMs: whole(0),
-  shutdownWithMessage: flag(false),
-  metrics: flag(true),
-  ...ENVIRONMENT_RULES,
-  ...LOG_RULES,
-  ...TRIGGER_RULES,
-  ...VERSIONING_RULES,
-};
+/** @typedef {import('../../app-spec/types.js').AppSpec} AppSpec */
 
 /**
  * Adds defaults, and drops fields that this version does not know. Throws ERR_NCLUST_BAD_SPEC.
@@ -130,7 +15,7 @@ export const SPEC_RULES = {
 export function checkSpec(value, keyPath = 'spec') {
   const given = checkObject(value, keyPath);
   const spec = Object.fromEntries(
-    Object.entries(SPEC_RULES).map(([key, rule]) => [key, checkField(given, key, rule, keyPath)]),
+    Object.entries(FIELDS).map(([key, field]) => [key, checkField(given, key, field, keyPath)]),
   );
   return checkTogether(/** @type {AppSpec} */ (/** @type {unknown} */ (spec)), keyPath);
 }
@@ -143,8 +28,8 @@ export function checkSpec(value, keyPath = 'spec') {
  */
 export function checkSpecChange(value, keyPath = 'spec') {
   const given = checkObject(value, keyPath);
-  const known = Object.entries(SPEC_RULES).filter(([key]) => given[key] !== undefined);
-  return Object.fromEntries(known.map(([key, rule]) => [key, checkField(given, key, rule, keyPath)]));
+  const known = Object.entries(FIELDS).filter(([key]) => given[key] !== undefined);
+  return Object.fromEntries(known.map(([key, field]) => [key, checkField(given, key, field, keyPath)]));
 }
 
 /**
@@ -152,11 +37,8 @@ export function checkSpecChange(value, keyPath = 'spec') {
  * @param {Partial<AppSpec>} spec
  */
 export function completeSpec(spec) {
-  const missing = Object.entries(SPEC_RULES).filter(([key, { fallback }]) => !(key in spec) && fallback !== undefined);
-  return /** @type {AppSpec} */ ({
-    ...spec,
-    ...Object.fromEntries(missing.map(([key, { fallback }]) => [key, fallback])),
-  });
+  const missing = Object.values(FIELDS).filter((row) => !(row.field in spec) && row.default !== undefined);
+  return /** @type {AppSpec} */ ({ ...spec, ...Object.fromEntries(missing.map((row) => [row.field, row.default])) });
 }
 
 /**
@@ -165,7 +47,7 @@ export function completeSpec(spec) {
  * @returns {Partial<AppSpec>}
  */
 export function laterFields(spec) {
-  return Object.fromEntries(Object.entries(spec).filter(([key]) => !Object.hasOwn(SPEC_RULES, key)));
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => !Object.hasOwn(FIELDS, key)));
 }
 
 /**
@@ -178,20 +60,17 @@ function checkObject(value, keyPath) {
   throw badSpec(keyPath, value, 'an object');
 }
 
-/** Errors do not quote these fields, because people put passwords there. */
-const PRIVATE = new Set(['env', 'shellEnv', 'secrets', 'args', 'execArgs']);
-
 /**
  * @param {Record<string, unknown>} given
  * @param {string} key
- * @param {Rule} rule
+ * @param {Field} row
  * @param {string} keyPath
  */
-function checkField(given, key, rule, keyPath) {
+function checkField(given, key, row, keyPath) {
   const value = given[key];
-  if (value === undefined && rule.fallback !== undefined) return structuredClone(rule.fallback);
-  if (rule.accepts(value)) return value;
-  throw badSpec(`${keyPath}.${key}`, value, rule.accepted, PRIVATE.has(key));
+  if (value === undefined && row.default !== undefined) return structuredClone(row.default);
+  if (row.accepts(value)) return value;
+  throw badSpec(`${keyPath}.${key}`, value, row.stored ?? '', row.isPrivate);
 }
 
 /**
@@ -223,31 +102,15 @@ function badSpec(keyPath, found, accepted, isPrivate = false) {
   });
 }
 
-/** @param {unknown} value */
-function isAbsolute(value) {
-  return isText(value) && value.startsWith('/');
-}
+const LIVE = Object.keys(FIELDS).filter((field) => ['nothing', 'live'].includes(FIELDS[field].needs));
 
-/** @param {unknown} value */
-function isName(value) {
-  return isFilled(value) && value.length <= 100 && !/[\u0000-\u001f\u007f]/.test(value) && value !== 'all';
-}
-
-/** @param {unknown} value */
-function isInstances(value) {
-  if (typeof value === 'number') return isWhole(value);
-  return (
-    typeof value === 'string' &&
-    (value === 'max' || /^-\d+$/.test(value) || (/^\d+(\.\d+)?%$/.test(value) && Number.parseFloat(value) > 0))
-  );
-}
-
-/** @param {unknown} value */
-function isIdOrNull(value) {
-  return value === null || (isWhole(value) && value <= 0xffff_fffe);
-}
-
-/** @param {unknown} value */
-function isExitCodes(value) {
-  return Array.isArray(value) && value.every((code) => isWhole(code) && code <= 255);
+/**
+ * Returns a copy of `spec`, with all fields from `wanted` whose effect is 'nothing' or 'live'.
+ * @param {AppSpec} spec
+ * @param {AppSpec} wanted
+ * @returns {AppSpec}
+ */
+export function mergeLiveFields(spec, wanted) {
+  const given = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (wanted));
+  return { ...spec, ...Object.fromEntries(LIVE.map((field) => [field, given[field]])) };
 }

@@ -1,75 +1,8 @@
-import { flag, isText, isWhole, nullable, texts, whole } from './rules.js';
+/** @import { AppSpec } from './spec.js' */
 
-/** @import { Rule } from './rules.js' */
-
-/**
- * @typedef {object} TriggerSpec
- * @property {string[]} watch  Files, folders and globs, relative to `cwd`.
- * @property {boolean} watchOff  Whether `stop --watch` or `restart --watch` has paused watching.
- * @property {string[]} ignoreWatch  See readWatchPattern().
- * @property {string[]} watchExtensions  Without the dot. Empty: all files.
- * @property {number} watchDelayMs  Quiet time before the reload. 0: 100 ms.
- * @property {Record<string, unknown>} watchOptions  For chokidar.
- * @property {string | null} cronRestart  For croner.
- * @property {number} maxMemoryBytes  For an instance with its descendants. 0: no limit.
- * @property {boolean} autostart  False: nclust adds a new app to the list, but does not start it.
- * @property {string} pidFile  Empty: <home>/pids/<name>-<id>.pid. Relative to `cwd`.
- */
-
-/** Refuses 300, because the user means "300M". 300 bytes would reload the app at every check. */
-const MEMORY_MIN_BYTES = 1024 ** 2;
-
-const CRON_MAX = 200;
-
-/** A much longer pattern makes glob matchers throw. */
-const PATTERN_MAX = 4096;
-
-/** @type {{ [K in keyof TriggerSpec]: Rule }} */
-export const TRIGGER_RULES = {
-  watch: patterns(),
-  watchOff: flag(false),
-  ignoreWatch: patterns(),
-  watchExtensions: texts(),
-  watchDelayMs: whole(0),
-  watchOptions: { accepts: isPlain, accepted: 'an object', fallback: {} },
-  cronRestart: nullable(
-    { accepts: isCronText, accepted: `a pattern such as "0 3 * * *", of at most ${CRON_MAX} characters` },
-    'none',
-  ),
-  maxMemoryBytes: {
-    accepts: (value) => value === 0 || (isWhole(value) && value >= MEMORY_MIN_BYTES),
-    accepted: `0 for no limit, or a whole number from ${MEMORY_MIN_BYTES}`,
-    fallback: 0,
-  },
-  autostart: flag(true),
-  pidFile: { accepts: isText, accepted: 'a path, or "" for the default one', fallback: '' },
-};
-
-/** @returns {Rule} */
-function patterns() {
-  return {
-    accepts: (value) => Array.isArray(value) && value.every((one) => isText(one) && one.length <= PATTERN_MAX),
-    accepted: `a list of texts of at most ${PATTERN_MAX} characters`,
-    fallback: [],
-  };
-}
-
-/** @param {TriggerSpec} spec */
+/** @param {Pick<AppSpec, 'watch' | 'watchOff'>} spec */
 export function isWatched({ watch, watchOff }) {
   return watch.length > 0 && !watchOff;
-}
-
-/** @param {unknown} value */
-function isPlain(value) {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/**
- * Does not check the pattern. The command and control do this with croner.
- * @param {unknown} value
- */
-function isCronText(value) {
-  return isText(value) && value.trim() !== '' && value.length <= CRON_MAX;
 }
 
 /**

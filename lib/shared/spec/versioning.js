@@ -1,7 +1,3 @@
-import { isText } from './rules.js';
-
-/** @import { Rule } from './rules.js' */
-
 /**
  * Facts about the git checkout of the app. nclust reads these facts each time a command
  * starts, restarts or reloads the app. The properties have PM2's names.
@@ -22,18 +18,10 @@ import { isText } from './rules.js';
  * @property {string} repo_path
  */
 
-/** @typedef {{ vizion: boolean, versioning: Versioning | null }} VersioningSpec */
-
 const TEXT_MAX = 4096;
 
-/** @type {{ [K in keyof VersioningSpec]: Rule }} */
-export const VERSIONING_RULES = {
-  vizion: { accepts: (value) => typeof value === 'boolean', accepted: 'true or false', fallback: true },
-  versioning: { accepts: isVersioning, accepted: 'an object with facts from git, or null', fallback: null },
-};
-
 /** @param {unknown} value */
-function isVersioning(value) {
+export function isVersioning(value) {
   if (value === null) return true;
   return (
     typeof value === 'object' &&
@@ -46,5 +34,5 @@ function isVersioning(value) {
 
 /** @param {unknown} value */
 function isShort(value) {
-  return isText(value) && value.length <= TEXT_MAX;
+  return typeof value === 'string' && value.length <= TEXT_MAX;
 }

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Option } from 'commander';
-import { OPTIONS_OF } from '../../../../lib/config/options/options.js';
+import { OPTIONS_OF } from '../../../../lib/app-spec/table.js';
 import { pm2OnlyOptions } from '../../../../lib/cli/table/row.js';
 import { findCommand } from '../../../../lib/cli/table/commands.js';
 import { ELSEWHERE } from '../../../../lib/cli/table/manager.js';
-import { findAttribute } from '../../../../lib/config/options/schema.js';
+import { findAttribute } from '../../../../lib/app-spec/table.js';
 import { ATTRIBUTE_ROWS, COMMAND_ROWS, OPTION_ROWS } from './rows.js';
 
 /** @param {string} path */

@@ -122,9 +122,9 @@ describe('apply', () => {
       {
         action: 'rollout',
         changes: [
+          { attribute: 'kill_timeout' },
           { attribute: 'env.GONE', before: 'x', after: null },
           { attribute: 'env.V', before: '1', after: '2' },
-          { attribute: 'kill_timeout' },
         ],
       },
     ]);
@@ -421,7 +421,7 @@ describe('apply', () => {
 
   test('names invalid parameters', async () => {
     await expect(rig.call('apply', { specs: [makeSpec(), makeSpec()] })).rejects.toThrow('"api" is in it twice');
-    await expect(rig.call('apply', { specs: [{ name: 'x' }] })).rejects.toThrow('specs[0].kind');
+    await expect(rig.call('apply', { specs: [{ name: 'x' }] })).rejects.toThrow('specs[0].script');
     await expect(rig.call('apply', { specs: 'x' })).rejects.toThrow('"specs"');
   });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
-import { ATTRIBUTES, findAttribute, listSpellings } from '../../../../lib/config/options/schema.js';
+import { ATTRIBUTES, findAttribute, listSpellings } from '../../../../lib/app-spec/table.js';
 import { defineConfig } from '../../../../lib/index.js';
 import { GENERATED } from '../../../generate/files.js';
 
@@ -20,14 +20,14 @@ test('no two attributes share a name', () => {
 });
 
 test('every attribute has a help text, accepted values and a JSON Schema', () => {
-  for (const { name, help, accepted, schema, default: byDefault, note } of ATTRIBUTES) {
+  for (const { name, help, accepted, schema, defaultText, unneeded } of ATTRIBUTES) {
     expect({ name, help, accepted, schema }, name).toEqual({
       name,
       help: expect.stringMatching(/\w/),
       accepted: expect.stringMatching(/\w/),
       schema: expect.any(Object),
     });
-    if (note === undefined && name !== 'script') expect(byDefault, name).toEqual(expect.any(String));
+    if (unneeded === undefined && name !== 'script') expect(defaultText, name).toEqual(expect.any(String));
   }
 });
 

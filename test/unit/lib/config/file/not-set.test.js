@@ -3,8 +3,8 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../../../lib/config/file/read.js';
-import { KINDS } from '../../../../../lib/config/options/readers.js';
-import { ATTRIBUTES, listSpellings, takes } from '../../../../../lib/config/options/schema.js';
+import { words } from '../../../../../lib/app-spec/kinds.js';
+import { ATTRIBUTES, listSpellings, takes } from '../../../../../lib/app-spec/table.js';
 import { UNLIMITED } from '../../../../../lib/shared/units.js';
 
 const NODE = { file: process.execPath, version: process.version };
@@ -75,7 +75,7 @@ describe('a value that means "not set"', () => {
     '%s: a list in which nothing is set starts the app as if the attribute was absent',
     async (name, row) => {
       const { spec: plain } = await readApp({});
-      for (const nothing of [[undefined], [null], [], ...(row.read === KINDS.words.read ? [] : [[''], [false, null]])])
+      for (const nothing of [[undefined], [null], [], ...(row.read === words.read ? [] : [[''], [false, null]])])
         expect(await readApp({ [name]: nothing })).toEqual({ spec: plain, warnings: [] });
     },
   );

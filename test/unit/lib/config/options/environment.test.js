@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { ENVIRONMENT_OPTIONS } from '../../../../../lib/config/options/environment.js';
+import { findAttribute } from '../../../../../lib/app-spec/table.js';
 import { checkSpecChange } from '../../../../../lib/shared/spec/spec.js';
 
-const rowOf = (name) => ENVIRONMENT_OPTIONS.find((row) => row.name === name);
-const read = (name, value) => rowOf(name).read(value, `apps[0].${name}`);
+const read = (name, value) => findAttribute(name).read(value, `apps[0].${name}`);
 
 test.each([
   ['env_file', '.env', ['.env']],
@@ -25,7 +24,7 @@ test.each([
   ['instance_var', 'WORKER', 'WORKER'],
 ])('the attribute %s may be %o', (name, value, expected) => {
   expect(read(name, value)).toEqual(expected);
-  expect(() => checkSpecChange({ [rowOf(name).field]: expected })).not.toThrow();
+  expect(() => checkSpecChange({ [findAttribute(name).field]: expected })).not.toThrow();
 });
 
 test.each([

@@ -1,20 +1,13 @@
 import { expect, test } from 'vitest';
-import {
-  readReloadOptions,
-  readRestartOptions,
-  readStartOptions,
-  separateExitCodes,
-  specFields,
-  START_OPTIONS,
-} from '../../../../../lib/config/options/options.js';
-import { SPEC_RULES } from '../../../../../lib/shared/spec/spec.js';
+import { readOptions, separateExitCodes, specFields } from '../../../../../lib/config/options/options.js';
+import { FIELDS, OPTIONS_OF } from '../../../../../lib/app-spec/table.js';
 
-test('readStartOptions returns only the options that were given', () => {
-  expect(readStartOptions({ name: undefined, json: true, autorestart: true })).toEqual({});
+test('readOptions returns only the options that were given', () => {
+  expect(readOptions('start', { name: undefined, json: true, autorestart: true })).toEqual({});
 });
 
 test('every option fills a field that the spec has', () => {
-  for (const { field } of START_OPTIONS) if (field) expect(SPEC_RULES).toHaveProperty(field);
+  for (const { field } of OPTIONS_OF.start) if (field) expect(FIELDS).toHaveProperty(field);
 });
 
 test.each([
@@ -47,14 +40,14 @@ test.each([
   ['output', ' ', '--output', 'not empty'],
 ])('the option %s of %j is refused with the found and the accepted value', (key, value, flag, accepted) => {
   const found = Array.isArray(value) ? value.join(' ') : value;
-  expect(() => readStartOptions({ [key]: value })).toThrow(
+  expect(() => readOptions('start', { [key]: value })).toThrow(
     expect.objectContaining({
       code: 'ERR_NCLUST_USAGE',
       exitStatus: 2,
       message: expect.stringContaining(`${flag} is ${JSON.stringify(found)}; accepted: `),
     }),
   );
-  expect(() => readStartOptions({ [key]: value })).toThrow(accepted);
+  expect(() => readOptions('start', { [key]: value })).toThrow(accepted);
 });
 
 test.each([
@@ -147,11 +140,10 @@ test.each([
     { logShip: ['exec:cat > x', 'syslog+udp://[::1]:514'] },
   ],
 ])('the log options %j mean %j, in start, restart and reload', (given, fields) => {
-  for (const read of [readStartOptions, readRestartOptions, readReloadOptions])
-    expect(specFields(read(given))).toEqual(fields);
+  for (const command of ['start', 'restart', 'reload']) expect(specFields(readOptions(command, given))).toEqual(fields);
 });
 
 test('restart and reload ignore options that only start has', () => {
-  for (const read of [readRestartOptions, readReloadOptions])
-    expect(read({ instances: '2', executeCommand: true, autostart: false, sourceMapSupport: true })).toEqual({});
+  const given = { instances: '2', executeCommand: true, autostart: false, sourceMapSupport: true };
+  for (const command of ['restart', 'reload']) expect(readOptions(command, given)).toEqual({});
 });

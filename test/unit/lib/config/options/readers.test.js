@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { splitWords } from '../../../../../lib/config/options/readers.js';
+import { splitWords } from '../../../../../lib/app-spec/values.js';
 
 test.each([
   ['', []],

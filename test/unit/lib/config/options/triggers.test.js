@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  readReloadOptions,
-  readRestartOptions,
-  readStartOptions,
-  separateWatched,
-  specFields,
-  START_OPTIONS,
-} from '../../../../../lib/config/options/options.js';
+import { findAttribute } from '../../../../../lib/app-spec/table.js';
+import { readOptions, separateWatched, specFields } from '../../../../../lib/config/options/options.js';
 
 test.each([
   [{ watch: true }, { watch: ['.'] }],
@@ -30,16 +24,16 @@ test.each([
   [{ pid: 'default' }, { pidFile: '' }],
   [{ autostart: false }, { autostart: false }],
 ])('the options %j become %j', (given, fields) => {
-  expect(specFields(readStartOptions(given))).toEqual(fields);
+  expect(specFields(readOptions('start', given))).toEqual(fields);
 });
 
 test('reload accepts --watch paths, and restart does not', () => {
-  expect(specFields(readReloadOptions({ watch: ['src'], maxMemoryRestart: '1G' }))).toEqual({
+  expect(specFields(readOptions('reload', { watch: ['src'], maxMemoryRestart: '1G' }))).toEqual({
     watch: ['src'],
     maxMemoryBytes: 1024 ** 3,
   });
   // The --watch of restart is another option, without paths.
-  expect(specFields(readRestartOptions({ watch: true, cron: '@daily' }))).toEqual({ cronRestart: '@daily' });
+  expect(specFields(readOptions('restart', { watch: true, cron: '@daily' }))).toEqual({ cronRestart: '@daily' });
 });
 
 test.each([
@@ -53,14 +47,14 @@ test.each([
   ['maxMemoryRestart', '300', '--max-memory-restart', 'from 1M'],
   ['maxMemoryRestart', 'much', '--max-memory-restart', '"256M"'],
 ])('the option %s of %j is refused with the found and the accepted value', (key, value, flag, accepted) => {
-  expect(() => readStartOptions({ [key]: value })).toThrow(
+  expect(() => readOptions('start', { [key]: value })).toThrow(
     expect.objectContaining({
       code: 'ERR_NCLUST_USAGE',
       exitStatus: 2,
       message: expect.stringContaining(`${flag} is `),
     }),
   );
-  expect(() => readStartOptions({ [key]: value })).toThrow(accepted);
+  expect(() => readOptions('start', { [key]: value })).toThrow(accepted);
 });
 
 test.each([
@@ -83,7 +77,7 @@ test.each([
   ['autostart', false, false],
   ['pid_file', './x.pid', './x.pid'],
 ])('the attribute %s of a file may be %j', (name, value, read) => {
-  const row = START_OPTIONS.find((one) => one.name === name);
+  const row = findAttribute(name);
   expect(row?.read(value, `apps[0].${name}`)).toEqual(read);
 });
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, w
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { readPm2Variables, readStartOptions } from '../../../../../lib/config/options/options.js';
+import { readPm2Variables, readOptions } from '../../../../../lib/config/options/options.js';
 import { buildSpec, snapshot } from '../../../../../lib/config/spec/build.js';
 import { flatten, listLayers } from '../../../../../lib/shared/spec/environment.js';
 import { isRoot, NOBODY, userFolders } from '../../../../helpers/other-user.js';
@@ -60,7 +60,7 @@ afterAll(() => rmSync(cwd, { recursive: true }));
 
 /** @param {Record<string, unknown>} [options] */
 const build = (target, options = {}, args = [], env = {}) =>
-  buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
+  buildSpec(target, args, readOptions('start', options), { cwd, env: { PATH: bin, ...env }, node: NODE });
 
 const effective = (spec) => flatten(listLayers(spec, { id: 0, slot: 0 }, '/h'));
 

@@ -1,26 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { ATTRIBUTES } from '../../../../../lib/config/options/schema.js';
-import { SPEC_NEEDS, mergeLiveFields } from '../../../../../lib/shared/spec/change-effects.js';
+import { FIELDS } from '../../../../../lib/app-spec/table.js';
 import { diffSpecs } from '../../../../../lib/shared/spec/diff.js';
-import { SPEC_RULES } from '../../../../../lib/shared/spec/spec.js';
+import { mergeLiveFields } from '../../../../../lib/shared/spec/spec.js';
 import { makeSpec } from '../../../control/make-spec.js';
 
-test('every field of a spec has an entry for the effect of a change, and there are no other entries', () => {
-  expect(Object.keys(SPEC_NEEDS).sort()).toEqual(Object.keys(SPEC_RULES).sort());
-});
-
-test('a field is named as in a config file', () => {
-  const named = ATTRIBUTES.filter(({ field, name }) => field && name !== 'time');
-  expect(named.map(({ field }) => [field, SPEC_NEEDS[field]?.attribute])).toEqual(
-    named.map(({ field, name }) => [field, name]),
-  );
-});
-
-test('fields that share an attribute have different names', () => {
-  const shown = Object.values(SPEC_NEEDS)
+test('fields that share a name in a list of changes are the parts of env_file and of watch', () => {
+  const shown = Object.values(FIELDS)
     .filter(({ isDerived }) => !isDerived)
-    .map(({ attribute }) => attribute);
-  expect(shown.filter((attribute, at) => shown.indexOf(attribute) !== at)).toEqual(['env_file', 'watch']);
+    .map(({ shownAs }) => shownAs);
+  expect(shown.filter((name, at) => shown.indexOf(name) !== at)).toEqual(['env_file', 'watch']);
 });
 
 describe('a difference', () => {

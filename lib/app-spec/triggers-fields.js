@@ -1,9 +1,18 @@
 import { createRequire } from 'node:module';
-import { readWatchPattern, TRIGGER_RULES } from '../../shared/spec/triggers.js';
-import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
-import { expandHome, readFlag, readPath, badOption } from './readers.js';
+import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../shared/units.js';
+import { flag, isText, isWhole, orNull, whole, words } from './kinds.js';
+import { badOption, expandHome, readPath } from './values.js';
+import { readWatchPattern } from '../shared/spec/triggers.js';
+import { EMPTY, inGroup, internal, option, row } from './row.js';
 
-/** @import { StartOption } from './options.js' */
+/** @import { Kind } from './kinds.js' */
+/** @import { Row } from './table.js' */
+
+/** Refuses 300, because the user means "300M". 300 bytes would reload the app at every check. */
+const MEMORY_MIN_BYTES = 1024 ** 2;
+const CRON_MAX = 200;
+/** A much longer pattern makes glob matchers throw. */
+const PATTERN_MAX = 4096;
 
 const WATCH_FORMS = 'true, false, a path, or a list of paths and globs';
 const IGNORE_FORMS = 'names, paths, globs or regular expressions: "node_modules", "*.log", "public/*"';
@@ -13,141 +22,189 @@ const CRON_FORMS = 'a cron pattern such as "0 3 * * *" or "*/10 * * * * *" (with
 const MEMORY_FORMS = `0 for no limit, or from 1M, as ${BYTES_FORMS}`;
 const OBJECT_FORMS = 'an object with options of chokidar';
 
+/** @type {Kind} */
+const PATTERNS = {
+  read: asWatch,
+  accepted: WATCH_FORMS,
+  schema: { type: ['boolean', 'string', 'array'], items: { type: 'string' } },
+  accepts: (value) => Array.isArray(value) && value.every((one) => isText(one) && one.length <= PATTERN_MAX),
+  stored: `a list of texts of at most ${PATTERN_MAX} characters`,
+  type: 'string[]',
+};
+
 const TEXTS = { type: ['string', 'array'], items: { type: 'string' } };
 
-/** Options for the triggers that reload an app, and for its pid file. @type {StartOption[]} */
-export const TRIGGER_OPTIONS = [
+/** @type {Kind} */
+const CRON = orNull(
   {
+    read: asCron,
+    accepted: CRON_FORMS,
+    schema: { type: ['string', 'number', 'boolean', 'null'] },
+    // The command and control check the pattern with croner.
+    accepts: isCronText,
+    stored: `a pattern such as "0 3 * * *", of at most ${CRON_MAX} characters`,
+    type: 'string',
+  },
+  'none',
+);
+
+/** @type {Kind} */
+const IGNORED = {
+  ...PATTERNS,
+  read: asIgnored,
+  accepted: IGNORE_FORMS,
+  schema: TEXTS,
+};
+
+/** @type {Kind} */
+const EXTENSIONS = {
+  ...words,
+  read: asExtensions,
+  accepted: EXTENSION_FORMS,
+  schema: TEXTS,
+};
+
+/** @type {Kind} */
+const DELAY = {
+  ...whole,
+  read: asDelay,
+  accepted: DURATION_FORMS,
+  schema: { type: ['number', 'string'] },
+};
+
+/** @type {Kind} */
+const WATCH_OPTIONS = {
+  read: asWatchOptions,
+  accepted: OBJECT_FORMS,
+  schema: { type: 'object' },
+  accepts: isObject,
+  stored: 'an object',
+  type: 'Record<string, unknown>',
+};
+
+/** @type {Kind} */
+const MEMORY = {
+  read: asMemory,
+  accepted: MEMORY_FORMS,
+  schema: { type: ['integer', 'string'] },
+  accepts: isMemory,
+  stored: `0 for no limit, or a whole number from ${MEMORY_MIN_BYTES}`,
+  type: 'number',
+};
+
+/** @type {Kind} */
+const PID_FILE = {
+  read: asPidFile,
+  accepted: 'a path, or "default"',
+  schema: { type: 'string' },
+  accepts: isText,
+  stored: 'a path, or "" for the default one',
+  type: 'string',
+};
+
+/** Triggers that reload an app, and its pid file. @type {Row[]} */
+export const TRIGGERS = [
+  row('watch', PATTERNS, [], {
     flags: '--watch [path]',
-    key: 'watch',
-    field: 'watch',
-    name: 'watch',
     isRepeatable: true,
-    read: asWatch,
-    accepted: WATCH_FORMS,
-    schema: { type: ['boolean', 'string', 'array'], items: { type: 'string' } },
-    default: 'false',
+    defaultText: 'false',
+    needs: 'live',
+    isNotRestart: true,
+    isPm2: true,
     help: 'reload it when files change: in its working directory, or in this path; may be given several times',
-  },
-  { flags: '--no-watch', key: 'watch', field: 'watch', read: asWatch, help: 'reload it by command only (default)' },
-  {
-    flags: '--ignore-watch <path>',
-    key: 'ignoreWatch',
-    field: 'ignoreWatch',
-    name: 'ignore_watch',
-    isRepeatable: true,
-    read: asIgnored,
-    accepted: IGNORE_FORMS,
-    schema: TEXTS,
-    default: 'none',
-    help:
-      'do not watch these names, paths, globs or regular expression; may be given several times. ' +
-      'Dotfiles, node_modules and log files of the app are never watched',
-    meaning: 'do not watch these; dotfiles, node_modules and its log files are never watched',
-  },
-  {
-    flags: '--ext <list>',
-    key: 'ext',
-    field: 'watchExtensions',
-    name: 'ext',
-    aliases: ['watch_extensions'],
-    read: asExtensions,
-    accepted: EXTENSION_FORMS,
-    schema: TEXTS,
-    default: 'all',
-    help: 'watch only files with these extensions: js,json',
-    meaning: 'watch only files with these extensions',
-  },
-  {
-    flags: '--watch-delay <seconds>',
-    key: 'watchDelay',
-    field: 'watchDelayMs',
-    name: 'watch_delay',
-    read: asDelay,
-    accepted: DURATION_FORMS,
-    schema: { type: ['number', 'string'] },
-    default: '100ms',
-    help: 'reload when no file has changed for this time: seconds, or 500ms',
-    meaning: 'reload when no file has changed for this time',
-  },
-  {
-    key: 'watchOptions',
-    field: 'watchOptions',
-    name: 'watch_options',
-    read: asWatchOptions,
-    accepted: OBJECT_FORMS,
-    schema: { type: 'object' },
-    default: 'none',
+    note: 'Files, folders and globs, relative to `cwd`.',
+  }),
+  ...inGroup('Watching files, and cron:', [
+    option('--no-watch', 'watch', PATTERNS, {
+      isNotRestart: true,
+      help: 'reload it by command only (default)',
+    }),
+    row('ignore_watch', IGNORED, [], {
+      flags: '--ignore-watch <path>',
+      isRepeatable: true,
+      needs: 'live',
+      isPm2: true,
+      help:
+        'do not watch these names, paths, globs or regular expression; may be given several times. ' +
+        'Dotfiles, node_modules and log files of the app are never watched',
+      meaning: 'do not watch these; dotfiles, node_modules and its log files are never watched',
+      note: 'See readWatchPattern().',
+    }),
+    row('ext', EXTENSIONS, [], {
+      aliases: ['watch_extensions'],
+      flags: '--ext <list>',
+      field: 'watchExtensions',
+      defaultText: 'all',
+      needs: 'live',
+      help: 'watch only files with these extensions: js,json',
+      meaning: 'watch only files with these extensions',
+      note: 'Without the dot. Empty: all files.',
+    }),
+    row('watch_delay', DELAY, 0, {
+      flags: '--watch-delay <seconds>',
+      field: 'watchDelayMs',
+      defaultText: '100ms',
+      needs: 'live',
+      isPm2: true,
+      help: 'reload when no file has changed for this time: seconds, or 500ms',
+      meaning: 'reload when no file has changed for this time',
+      note: '0: 100 ms.',
+    }),
+  ]),
+  row('watch_options', WATCH_OPTIONS, EMPTY, {
+    needs: 'live',
+    isPm2: true,
     help:
       'settings of chokidar, which watches the files: usePolling, interval, followSymlinks, depth, ' +
       'awaitWriteFinish',
     meaning: 'usePolling, interval, followSymlinks, depth, awaitWriteFinish',
-  },
-  {
-    flags: '-c, --cron <pattern>',
-    key: 'cron',
-    field: 'cronRestart',
-    name: 'cron_restart',
+  }),
+  internal('watchOff', flag, false, {
+    shownAs: 'watch',
+    needs: 'live',
+    note: 'Whether `stop --watch` or `restart --watch` has paused watching.',
+  }),
+  row('cron_restart', CRON, null, {
     aliases: ['cron'],
-    read: asCron,
-    accepted: CRON_FORMS,
-    schema: { type: ['string', 'number', 'boolean', 'null'] },
-    default: 'none',
+    flags: '-c, --cron <pattern>',
+    needs: 'live',
+    isPublic: true,
+    isPm2: true,
     help: 'reload it at the times of this cron pattern, with or without seconds, in local time; 0 to disable',
     meaning: 'reload it at these times, in local time',
-  },
-  {
-    flags: '--cron-restart <pattern>',
-    key: 'cronRestart',
-    field: 'cronRestart',
-    read: asCron,
+  }),
+  option('--cron-restart <pattern>', 'cronRestart', CRON, {
+    group: 'Watching files, and cron:',
     help: 'the same as --cron',
-  },
-  {
+  }),
+  row('max_memory_restart', MEMORY, 0, {
     flags: '--max-memory-restart <size>',
-    key: 'maxMemoryRestart',
     field: 'maxMemoryBytes',
-    name: 'max_memory_restart',
-    read: asMemory,
-    accepted: MEMORY_FORMS,
-    schema: { type: ['integer', 'string'] },
     unit: 'bytes',
-    default: 'none',
+    defaultText: 'none',
+    needs: 'live',
+    isPublic: true,
+    isPm2: true,
     help: 'reload an instance that uses more memory than this, with its child processes: 300M, 1G; 0 for no limit',
     meaning: 'reload an instance that uses more memory than this, with its child processes',
-  },
-  {
-    flags: '-p, --pid <file>',
-    key: 'pid',
-    field: 'pidFile',
-    name: 'pid_file',
+  }),
+  row('pid_file', PID_FILE, '', {
     aliases: ['pid'],
-    read: asPidFile,
-    accepted: 'a path, or "default"',
-    schema: { type: 'string' },
-    default: '$NCLUST_HOME/pids/<name>-<id>.pid',
+    flags: '-p, --pid <file>',
+    defaultText: '$NCLUST_HOME/pids/<name>-<id>.pid',
+    needs: 'live',
+    group: 'The program:',
     help: 'write its pid to this file, with -<id> before its extension; "default" for the file in $NCLUST_HOME/pids',
     meaning: 'write its pid to this file, with -<id> before its extension',
-  },
-];
-
-/** All trigger options except --watch, because `restart --watch` has another meaning. */
-export const RESTART_TRIGGER_OPTIONS = TRIGGER_OPTIONS.filter(({ key }) => key !== 'watch');
-
-/** Options that apply only when an app is added to the list. @type {StartOption[]} */
-export const ADDING_OPTIONS = [
-  {
+    note: 'Relative to `cwd`.',
+  }),
+  row('autostart', flag, true, {
     flags: '--no-autostart',
-    key: 'autostart',
-    field: 'autostart',
-    name: 'autostart',
-    read: readFlag,
-    accepted: 'true or false',
-    schema: { type: 'boolean' },
-    default: 'true',
+    needs: 'live',
+    isForNew: true,
     help: 'add it to the list without starting it',
     meaning: 'false: only add it to the list',
-  },
+  }),
 ];
 
 /**
@@ -210,7 +267,7 @@ function asDelay(value, where) {
   const isBare = typeof value === 'string' && where.startsWith('--') && /^\d+(\.\d+)?$/.test(value.trim());
   const ms =
     typeof value === 'number' || typeof value === 'string' ? parseDuration(isBare ? `${value.trim()}s` : value) : null;
-  if (ms === null || !TRIGGER_RULES.watchDelayMs.accepts(ms)) throw badOption(where, value, DELAY_FORMS);
+  if (!whole.accepts(ms)) throw badOption(where, value, DELAY_FORMS);
   return ms;
 }
 
@@ -219,7 +276,7 @@ function asDelay(value, where) {
  * @param {string} where
  */
 function asWatchOptions(value, where) {
-  if (!TRIGGER_RULES.watchOptions.accepts(value)) throw badOption(where, value, OBJECT_FORMS);
+  if (!isObject(value)) throw badOption(where, value, OBJECT_FORMS);
   return value;
 }
 
@@ -229,7 +286,7 @@ function asWatchOptions(value, where) {
  */
 function asCron(value, where) {
   if ([0, '0', '', false, null].includes(/** @type {any} */ (value))) return null;
-  if (typeof value !== 'string' || !TRIGGER_RULES.cronRestart.accepts(value)) throw badOption(where, value, CRON_FORMS);
+  if (!isCronText(value)) throw badOption(where, value, CRON_FORMS);
   const fault = cronFault(value.trim());
   if (fault !== null) throw badOption(where, value, `${CRON_FORMS} (${fault})`);
   return value.trim();
@@ -241,7 +298,7 @@ function asCron(value, where) {
  */
 function asMemory(value, where) {
   const bytes = typeof value === 'number' || typeof value === 'string' ? parseBytes(value) : null;
-  if (bytes === null || !TRIGGER_RULES.maxMemoryBytes.accepts(bytes)) throw badOption(where, value, MEMORY_FORMS);
+  if (!isMemory(bytes)) throw badOption(where, value, MEMORY_FORMS);
   return bytes;
 }
 
@@ -279,4 +336,22 @@ function cronFault(pattern) {
   } catch (error) {
     return /** @type {Error} */ (error).message.replace(/^CronPattern: /, '').replace(/\.$/, '');
   }
+}
+
+/** @param {unknown} value */
+function isMemory(value) {
+  return value === 0 || (isWhole(value) && value >= MEMORY_MIN_BYTES);
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is string}
+ */
+function isCronText(value) {
+  return isText(value) && value.trim() !== '' && value.length <= CRON_MAX;
+}
+
+/** @param {unknown} value */
+function isObject(value) {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,0 +1,61 @@
+/** @import { GivenKind, StoredKind } from './kinds.js' */
+/** @import { OwnRow, Row } from './table.js' */
+
+/** Defaults. */
+export const REQUIRED = undefined;
+export const EMPTY = {};
+
+/**
+ * An attribute with a field of its own.
+ * @param {string} name
+ * @param {GivenKind & StoredKind} kind
+ * @param {unknown} fallback  The default of the field.
+ * @param {OwnRow} more
+ * @returns {Row}
+ */
+export function row(name, kind, fallback, more) {
+  return { name, ...kind, default: fallback, ...more };
+}
+
+/**
+ * An attribute without a field of its own.
+ * @param {string} name
+ * @param {GivenKind} kind
+ * @param {OwnRow} more
+ * @returns {Row}
+ */
+export function setting(name, kind, more) {
+  return { name, field: null, needs: undefined, ...kind, ...more };
+}
+
+/**
+ * One more option for a field.
+ * @param {string} flags
+ * @param {string | null} field
+ * @param {GivenKind} kind
+ * @param {OwnRow} more
+ * @returns {Row}
+ */
+export function option(flags, field, kind, more) {
+  return { flags, field, needs: undefined, ...kind, ...more };
+}
+
+/**
+ * A field that only nclust fills.
+ * @param {string} field
+ * @param {StoredKind} kind
+ * @param {unknown} fallback
+ * @param {OwnRow} more
+ * @returns {Row}
+ */
+export function internal(field, kind, fallback, more) {
+  return { field, ...kind, read: undefined, default: fallback, ...more };
+}
+
+/**
+ * @param {string} group  The heading in the help.
+ * @param {Row[]} rows
+ */
+export function inGroup(group, rows) {
+  return rows.map((one) => ({ group, ...one }));
+}
