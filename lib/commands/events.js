@@ -4,7 +4,7 @@ import { printNotRunning } from '../client/not-running.js';
 import { MOMENT_FORMS, parseMoment } from '../config/options/log-query.js';
 import { EVENT_TYPES, eventStyle, eventWords, findDeletion } from '../render/event-text.js';
 import { jsonLine, toOneLine } from '../render/text.js';
-import { clockTime } from '../render/time.js';
+import { clockTime } from '../figures/format.js';
 import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
 import { namePattern } from '../shared/name-pattern.js';

@@ -1,5 +1,5 @@
 import { notRunningError } from '../client/not-running.js';
-import { formatBytes } from '../render/slots.js';
+import { formatBytes } from '../figures/format.js';
 import { toOneLine } from '../render/text.js';
 import { reachListed } from './apps/targets.js';
 

@@ -2,8 +2,7 @@
 // Must not: examine the machine, because facts.js does this.
 // Start at: RULES.
 import { placeOf } from '../render/doctor.js';
-import { formatBytes } from '../render/slots.js';
-import { formatCoarse } from '../render/time.js';
+import { formatBytes, formatCoarse } from '../figures/format.js';
 import { formatSpan } from '../render/why/fold.js';
 import { adviseOnPort, describeListenFailure } from '../shared/death-text.js';
 import { shellQuote } from '../shared/shell-quote.js';

@@ -1,7 +1,7 @@
-import { formatBytes, formatUptime, needsAttention, statusStyle } from '../render/slots.js';
+import { formatBytes, formatPercent } from '../figures/format.js';
+import { figureText, listRows, mergeStatus, needsAttention, SHOWN_WORKERS, uptimeText } from '../figures/rows.js';
+import { statusStyle } from '../render/slots.js';
 import { LAST_BRANCH, renderTable } from '../render/table.js';
-import { listRows, mergeStatus } from './rows.js';
-import { bytes, count, delay, rate } from './view-table.js';
 
 /** @import { View } from '../render/slots.js' */
 /** @import { MetricsSample } from '../shared/metrics.js' */
@@ -24,6 +24,20 @@ const HEAD = [
   '↺',
 ];
 
+/** The figures of the last columns. */
+const FIGURES = [
+  'cpu',
+  'memoryBytes',
+  'heapUsedBytes',
+  'delayP99Ms',
+  'requestsPerS',
+  'latencyP99Ms',
+  'errorsPerS',
+  'connections',
+  'fds',
+  'restarts',
+];
+
 /**
  * Renders one sample as text, for a terminal or file that cannot show the full-screen view.
  * @param {{ sample: MetricsSample | null }} data  Null: the command has shown the screen instead.
@@ -32,36 +46,21 @@ const HEAD = [
 export function renderSnapshot({ sample }, { paint, columns }) {
   if (!sample) return '';
   const { host, atMs } = sample;
-  const flipped = new Set(sample.apps.filter(({ workers }) => workers > 8).map(({ name }) => name));
-  const rows = listRows({ sample, filter: '', sort: { field: 'name', isReversed: false }, flipped }).map(
-    ({ app, worker, workers }) => {
-      const of = /** @type {NonNullable<typeof app | typeof worker>} */ (app ?? worker);
-      const status = mergeStatus(workers);
-      const online = app && app.workers > 1 ? ` ${app.online}/${app.workers}` : '';
-      return [
-        worker ? String(worker.id) : '',
-        app ? app.name : `${LAST_BRANCH}${worker?.slot}`,
-        worker?.pid ? String(worker.pid) : '',
-        worker?.pid && worker.startedAtMs !== null ? formatUptime(atMs - worker.startedAtMs) : '',
-        {
-          text: `${status}${online}${needsAttention(status) ? ' !' : ''}`,
-          style: statusStyle(status),
-        },
-        `${of.cpu.toFixed(1)}%`,
-        formatBytes(of.memoryBytes),
-        bytes(of.heapUsedBytes),
-        delay(of.delayP99Ms),
-        rate(of.http?.requestsPerS),
-        delay(of.http?.latencyP99Ms),
-        rate(of.http?.errorsPerS),
-        count(of.connections),
-        count(of.fds),
-        String(of.restarts),
-      ];
-    },
-  );
+  const flipped = new Set(sample.apps.filter(({ workers }) => workers > SHOWN_WORKERS).map(({ name }) => name));
+  const rows = listRows({ sample, flipped }).map(({ of, app, worker, workers }) => {
+    const status = mergeStatus(workers);
+    const online = app && app.workers > 1 ? ` ${app.online}/${app.workers}` : '';
+    return [
+      worker ? String(worker.id) : '',
+      app ? app.name : `${LAST_BRANCH}${worker?.slot}`,
+      worker?.pid ? String(worker.pid) : '',
+      worker ? uptimeText(workers, atMs) : '',
+      { text: `${status}${online}${needsAttention(status) ? ' !' : ''}`, style: statusStyle(status) },
+      ...FIGURES.map((name) => figureText(of, name)),
+    ];
+  });
   const machine =
-    `cpu ${host.cpu.toFixed(1)}% of ${host.cores}, memory ` +
+    `cpu ${formatPercent(host.cpu)} of ${host.cores}, memory ` +
     `${formatBytes(host.memoryUsedBytes)} of ${formatBytes(host.memoryTotalBytes)}, load ` +
     `${[host.load1, host.load5, host.load15].map((load) => load.toFixed(2)).join(' ')}`;
   return `${machine}\n${renderTable({ head: HEAD, rows, paint, columns })}`;

@@ -2,11 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { openClient } from '../client/client.js';
 import { connectOnly } from '../client/connect.js';
 import { tailEvents } from '../client/event-tail.js';
+import { SPARK_POINTS } from '../figures/trends.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { followLog } from './log-lines.js';
-import { selectedRow } from './rows.js';
-import { SHOWN, SPANS, SPARK_POINTS } from './trends.js';
+import { selectedRow } from './selection.js';
+import { SHOWN, SPANS } from './trends.js';
 
 /** @import { Client } from '../client/client.js' */
 /** @import { Source } from './loop.js' */

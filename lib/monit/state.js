@@ -1,9 +1,10 @@
 import { onKey } from './input.js';
 import { appendLines } from './log-lines.js';
 import { showNotice } from './notice.js';
-import { placeSelection } from './rows.js';
+import { placeSelection } from './selection.js';
 import { addSample, beginTrend, addHistory } from './trends.js';
 
+/** @import { Sort } from '../figures/rows.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { MetricsHistory, MetricsSample } from '../shared/metrics.js' */
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
@@ -11,8 +12,6 @@ import { addSample, beginTrend, addHistory } from './trends.js';
 /** @import { LogLines } from './log-lines.js' */
 /** @import { Size } from './screen.js' */
 /** @import { Span, Trend } from './trends.js' */
-
-/** @typedef {'name' | 'cpu' | 'memory' | 'requests' | 'restarts'} SortField */
 
 /**
  * @typedef {object} Ask
@@ -42,7 +41,7 @@ import { addSample, beginTrend, addHistory } from './trends.js';
  * @property {number} at  Index of the selected row, to keep the position if the row disappears.
  * @property {Set<string>} flipped  Apps that the user has expanded or collapsed.
  * @property {string} filter
- * @property {{ field: SortField, isReversed: boolean }} sort
+ * @property {Sort} sort
  * @property {{ kind: 'filter' | 'search' | 'grep', text: string, before: string } | null} input
  *   Esc restores the text `before`.
  * @property {{ text: string, ask: Ask } | null} question

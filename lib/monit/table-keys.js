@@ -1,9 +1,9 @@
 import { layOut } from './layout.js';
 import { showNotice } from './notice.js';
-import { listRows, selectedRow, SORT_FIELDS } from './rows.js';
+import { rowsOf, selectedRow } from './selection.js';
 
+/** @import { Row, SortField } from '../figures/rows.js' */
 /** @import { Key } from './keys.js' */
-/** @import { Row } from './rows.js' */
 /** @import { Ask, State, Step } from './state.js' */
 
 /**
@@ -46,10 +46,13 @@ function pageRows(state) {
  * @returns {State}
  */
 function moveSelection(state, by) {
-  const rows = listRows(state);
+  const rows = rowsOf(state);
   const at = Math.max(0, Math.min(rows.length - 1, state.at + by));
   return { ...state, at, selected: rows[at]?.key ?? null };
 }
+
+/** @type {SortField[]} */
+const SORT_FIELDS = ['name', 'cpu', 'memory', 'requests', 'restarts'];
 
 /** @type {Record<string, (state: State) => State>} */
 const KEYS = {
@@ -78,7 +81,7 @@ function expand(state, isWanted) {
   const row = selectedRow(state);
   const name = row?.app?.name ?? row?.worker?.name;
   if (!row || name === undefined) return state;
-  const app = listRows(state).find((one) => one.app?.name === name);
+  const app = rowsOf(state).find((one) => one.app?.name === name);
   if (!app || app.worker || isWanted === app.isExpanded) return state;
   const flipped = new Set(state.flipped);
   if (!flipped.delete(name)) flipped.add(name);
@@ -91,7 +94,7 @@ function expand(state, isWanted) {
  * @returns {State}
  */
 function expandAll(state) {
-  const apps = listRows(state).filter(({ app, worker }) => app && !worker);
+  const apps = rowsOf(state).filter(({ app, worker }) => app && !worker);
   const isWanted = apps.some(({ isExpanded }) => !isExpanded);
   const flipped = new Set(state.flipped);
   for (const { app, isExpanded } of apps)

@@ -1,44 +1,28 @@
-/** @import { AppSample, MetricsHistory, MetricsSample, SeriesName } from '../shared/metrics.js' */
-/** @import { WorkerSample } from '../shared/metrics.js' */
+import { addToSparks, emptyTrend, extendTrend, keyed, mergeHistory } from '../figures/trends.js';
+import { appKey, workerKey } from '../figures/rows.js';
+
+/** @import * as figures from '../figures/trends.js' */
+/** @import { MetricsHistory, MetricsSample, Points, SeriesName } from '../shared/metrics.js' */
 /** @import { State } from './state.js' */
 
-/** @typedef {(number | null)[]} Points  Oldest first. */
-
-export const SHOWN = /** @type {const} */ (['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS']);
-
-/** @typedef {typeof SHOWN[number]} Shown */
+/** @type {SeriesName[]} */
+export const SHOWN = ['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS'];
 
 /** @typedef {'minutes' | 'hours'} Span  Of the charts. */
 
-/** @type {Record<Span, { stepMs: number, points: number }>} */
-export const SPANS = { minutes: { stepMs: 1_000, points: 300 }, hours: { stepMs: 10_000, points: 2_160 } };
+/** @type {Record<Span, { stepMs: 1000 | 10000, points: number }>} */
+export const SPANS = { minutes: { stepMs: 1000, points: 300 }, hours: { stepMs: 10000, points: 2_160 } };
 
-/** @typedef {{ key: string, span: Span, endMs: number, series: Record<Shown, Points> }} Trend */
-
-export const SPARK_POINTS = 40;
-
-const TREND_POINTS = SPANS.minutes.points;
-
-/** @param {string} name */
-export const appKey = (name) => `app ${name}`;
-/** @param {number} id */
-export const workerKey = (id) => `worker ${id}`;
+/** @typedef {figures.Trend & { key: string, span: Span }} Trend */
 
 /**
  * @param {State} state
  * @param {{ sample: MetricsSample, history?: MetricsHistory }} news
  * @returns {State}
  */
-export function addSample(state, { sample, history }) {
-  const known = history ? sparksOf(history) : state.sparks;
-  /** @type {State['sparks']} */
-  const sparks = new Map();
-  for (const { key, of } of keyed(sample)) {
-    const before = known.get(key) ?? state.sparks.get(key) ?? [];
-    // Does not add the point of this sample if the history already contains it.
-    sparks.set(key, history && known.has(key) ? before : [...before.slice(1 - SPARK_POINTS), of.cpu]);
-  }
-  return { ...state, sample, sparks, trend: state.trend && addPoint(state.trend, sample) };
+export function addSample(state, news) {
+  const sparks = addToSparks(state.sparks, news, state.sample?.atMs);
+  return { ...state, sample: news.sample, sparks, trend: state.trend && addPoint(state.trend, news.sample) };
 }
 
 /** @param {State} state */
@@ -47,13 +31,7 @@ export function beginTrend(state) {
   if ((selected === (state.trend?.key ?? null) && (selected === null || span === state.trend?.span)) || !sample)
     return state;
   if (selected === null) return { ...state, trend: null };
-  const empty = {
-    key: selected,
-    span,
-    endMs: 0,
-    series: { cpu: [], memoryBytes: [], delayP99Ms: [], requestsPerS: [] },
-  };
-  return { ...state, trend: addPoint(empty, sample) };
+  return { ...state, trend: addPoint({ key: selected, span, ...emptyTrend(SPANS[span].stepMs) }, sample) };
 }
 
 /**
@@ -62,73 +40,21 @@ export function beginTrend(state) {
  */
 export function addHistory(state, { key, history }) {
   const { trend } = state;
-  if (!trend || trend.key !== key || SPANS[trend.span].stepMs !== history.stepMs) return state;
+  if (!trend || trend.key !== key || trend.stepMs !== history.stepMs) return state;
   const known =
     history.workers.find(({ id }) => workerKey(id) === key) ?? history.apps.find(({ name }) => appKey(name) === key);
-  if (!known) return state;
-  // The number of samples that are newer than the history. 0 for charts of hours.
-  const newer = Math.max(
-    0,
-    Math.min(trend.series.cpu.length, Math.round((trend.endMs - history.endMs) / history.stepMs)),
-  );
-  const series = mapShown((name) =>
-    [
-      ...(known.series[name] ?? new Array(history.points).fill(null)),
-      ...(newer > 0 ? trend.series[name].slice(-newer) : []),
-    ].slice(-SPANS[trend.span].points),
-  );
-  return { ...state, trend: { ...trend, endMs: Math.max(trend.endMs, history.endMs), series } };
-}
-
-/** @param {MetricsHistory} history */
-function sparksOf({ workers, apps }) {
-  const all = [
-    ...workers.map(({ id, series }) => ({ key: workerKey(id), series })),
-    ...apps.map(({ name, series }) => ({ key: appKey(name), series })),
-  ];
-  return new Map(all.map(({ key, series }) => [key, (series.cpu ?? []).slice(-SPARK_POINTS)]));
-}
-
-/**
- * @param {MetricsSample} sample
- * @returns {{ key: string, of: WorkerSample | AppSample }[]}
- */
-function keyed({ apps, workers }) {
-  return [...apps.map((of) => ({ key: appKey(of.name), of })), ...workers.map((of) => ({ key: workerKey(of.id), of }))];
+  return known ? { ...state, trend: mergeHistory(trend, history, known.series) } : state;
 }
 
 /**
  * @param {Trend} trend
  * @param {MetricsSample} sample
- * @returns {Trend}  Unchanged if the sample is not newer or does not contain the row. Also
- *   unchanged for "hours", because the source requests the charts of hours again.
+ * @returns {Trend}  Unchanged if the sample does not contain the row. Also unchanged for "hours",
+ *   because the source requests the charts of hours again.
  */
 function addPoint(trend, sample) {
-  if (trend.span === 'hours') return trend;
   const of = keyed(sample).find(({ key }) => key === trend.key)?.of;
-  if (!of || sample.atMs <= trend.endMs) return trend;
-  const missing =
-    trend.endMs === 0 ? 0 : Math.max(0, Math.min(TREND_POINTS, Math.round((sample.atMs - trend.endMs) / 1_000) - 1));
-  const values = {
-    cpu: of.cpu,
-    memoryBytes: of.memoryBytes,
-    delayP99Ms: of.delayP99Ms,
-    requestsPerS: of.http?.requestsPerS ?? null,
-  };
-  const series = mapShown((name) =>
-    [...trend.series[name], ...new Array(missing).fill(null), values[name]].slice(-TREND_POINTS),
-  );
-  return { ...trend, endMs: sample.atMs, series };
-}
-
-/** @param {(name: Shown) => Points} make */
-function mapShown(make) {
-  return {
-    cpu: make('cpu'),
-    memoryBytes: make('memoryBytes'),
-    delayP99Ms: make('delayP99Ms'),
-    requestsPerS: make('requestsPerS'),
-  };
+  return of && trend.span !== 'hours' ? extendTrend(trend, sample.atMs, of) : trend;
 }
 
 export const BLOCKS = ' ▁▂▃▄▅▆▇█';

@@ -1,19 +1,20 @@
+import { clockTime } from '../figures/format.js';
+import { formatFigure } from '../figures/rows.js';
 import { eventStyle, eventWords } from '../render/event-text.js';
 import { pickColour } from '../render/log-lines.js';
-import { formatBytes } from '../render/slots.js';
 import { toOneLine, textWidth } from '../render/text.js';
-import { clockTime } from '../render/time.js';
 import { hasText, visibleLines } from './log-lines.js';
-import { selectedRow } from './rows.js';
+import { selectedRow } from './selection.js';
 import { put, restyle } from './screen.js';
 import { chart, keepPeaks, chooseScale } from './trends.js';
-import { delay, drawRule, rate } from './view-table.js';
+import { drawRule } from './view-table.js';
 
+/** @import { SeriesName } from '../shared/metrics.js' */
 /** @import { Box, Boxes } from './layout.js' */
 /** @import { LogLine, LogLines } from './log-lines.js' */
 /** @import { Screen } from './screen.js' */
 /** @import { State } from './state.js' */
-/** @import { Shown, Trend } from './trends.js' */
+/** @import { Trend } from './trends.js' */
 
 /**
  * @param {Screen} screen
@@ -137,20 +138,19 @@ const MB = 1024 ** 2;
 
 /**
  * @typedef {object} Chart
- * @property {Shown} name
+ * @property {SeriesName} name
  * @property {string} title
  * @property {string} style
  * @property {number} least  The minimum for the top of the scale, in units.
  * @property {number} unit
- * @property {(value: number) => string} text
  */
 
 /** @type {Chart[]} */
 const CHARTS = [
-  { name: 'cpu', title: 'cpu', style: 'green', least: 100, unit: 1, text: (value) => `${value.toFixed(1)}%` },
-  { name: 'memoryBytes', title: 'mem', style: 'blue', least: 10, unit: MB, text: formatBytes },
-  { name: 'delayP99Ms', title: 'loop', style: 'yellow', least: 50, unit: 1, text: delay },
-  { name: 'requestsPerS', title: 'req/s', style: 'magenta', least: 10, unit: 1, text: rate },
+  { name: 'cpu', title: 'cpu', style: 'green', least: 100, unit: 1 },
+  { name: 'memoryBytes', title: 'mem', style: 'blue', least: 10, unit: MB },
+  { name: 'delayP99Ms', title: 'loop', style: 'yellow', least: 50, unit: 1 },
+  { name: 'requestsPerS', title: 'req/s', style: 'magenta', least: 10, unit: 1 },
 ];
 
 const LABEL_COLUMNS = 14;
@@ -174,13 +174,12 @@ export function drawCharts(screen, box, { trend, marks }) {
         : [];
     const x = box.x + (at % 2) * width;
     const y = box.y + Math.floor(at / 2) * height;
-    const last = trend.series[one.name].at(-1) ?? null;
     const max =
       chooseScale(
         points.map((value) => (value === null ? null : value / one.unit)),
         one.least,
       ) * one.unit;
-    const text = last === null ? '-' : one.text(last);
+    const text = formatFigure(one.name, trend.series[one.name].at(-1)) || '-';
     put(screen, { x: x + 1, y, text: one.title, style: 'grey' });
     if (height === 1) {
       put(screen, { x: x + 1 + LABEL_COLUMNS - 1 - text.length, y, text });
@@ -193,7 +192,7 @@ export function drawCharts(screen, box, { trend, marks }) {
       continue;
     }
     put(screen, { x: x + 7, y, text });
-    const scale = `of ${one.text(max).replace(/\.0(?=\D)/, '')}`;
+    const scale = `of ${formatFigure(one.name, max).replace(/\.0(?=\D)/, '')}`;
     put(screen, { x: x + width - 1 - scale.length, y, text: scale, style: 'grey' });
     for (const [line, blocks] of chart(points, { width: room, height: height - 1, max, marks }).entries())
       put(screen, { x: x + 1, y: y + 1 + line, text: blocks, style: one.style });

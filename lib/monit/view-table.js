@@ -1,14 +1,15 @@
-import { formatBytes, formatUptime, needsAttention, statusStyle } from '../render/slots.js';
+import { formatDelay } from '../figures/format.js';
+import { figureText, mergeStatus, needsAttention, uptimeText } from '../figures/rows.js';
+import { statusStyle } from '../render/slots.js';
 import { LAST_BRANCH } from '../render/table.js';
 import { toOneLine, textWidth } from '../render/text.js';
+import { findBlocked } from '../shared/metrics.js';
 import { firstVisible } from './layout.js';
-import { mergeStatus } from './rows.js';
 import { put } from './screen.js';
 import { sparkline } from './trends.js';
 
-/** @import { WorkerSample } from '../shared/metrics.js' */
+/** @import { Row } from '../figures/rows.js' */
 /** @import { Box } from './layout.js' */
-/** @import { Row } from './rows.js' */
 /** @import { Screen } from './screen.js' */
 /** @import { State } from './state.js' */
 /** @import { Span } from './trends.js' */
@@ -39,7 +40,7 @@ const COLUMNS = [
   },
   { title: 'name', width: NAME_MIN, rank: 0, isLeft: true, field: 'name', cell: nameOf },
   { title: 'status', width: 15, rank: 0, isLeft: true, cell: statusCell },
-  { title: 'cpu', width: 6, rank: 0, field: 'cpu', cell: ({ row }) => `${(row.app ?? row.worker)?.cpu.toFixed(1)}%` },
+  { title: 'cpu', width: 6, rank: 0, field: 'cpu', cell: ({ row }) => figureText(row.of, 'cpu') },
   {
     title: '',
     width: 10,
@@ -50,26 +51,14 @@ const COLUMNS = [
       style: 'green',
     }),
   },
-  {
-    title: 'mem',
-    width: 8,
-    rank: 0,
-    field: 'memory',
-    cell: ({ row }) => formatBytes((row.app ?? row.worker)?.memoryBytes ?? 0),
-  },
-  {
-    title: 'req/s',
-    width: 7,
-    rank: 3,
-    field: 'requests',
-    cell: ({ row }) => rate((row.app ?? row.worker)?.http?.requestsPerS),
-  },
-  { title: 'loop', width: 7, rank: 4, cell: ({ row }) => delay((row.app ?? row.worker)?.delayP99Ms) },
-  { title: '↺', width: 4, rank: 1, field: 'restarts', cell: ({ row }) => String((row.app ?? row.worker)?.restarts) },
-  { title: 'up', width: 4, rank: 5, cell: ({ row, state }) => uptime(row, state.nowMs) },
+  { title: 'mem', width: 8, rank: 0, field: 'memory', cell: ({ row }) => figureText(row.of, 'memoryBytes') },
+  { title: 'req/s', width: 7, rank: 3, field: 'requests', cell: ({ row }) => figureText(row.of, 'requestsPerS') },
+  { title: 'loop', width: 7, rank: 4, cell: ({ row }) => figureText(row.of, 'delayP99Ms') },
+  { title: '↺', width: 4, rank: 1, field: 'restarts', cell: ({ row }) => figureText(row.of, 'restarts') },
+  { title: 'up', width: 4, rank: 5, cell: ({ row, state }) => uptimeText(row.workers, state.nowMs) },
   { title: 'pid', width: 8, rank: 6, cell: ({ row }) => (row.worker?.pid ? String(row.worker.pid) : '') },
-  { title: 'heap', width: 8, rank: 7, cell: ({ row }) => bytes((row.app ?? row.worker)?.heapUsedBytes) },
-  { title: 'fds', width: 5, rank: 8, cell: ({ row }) => count((row.app ?? row.worker)?.fds) },
+  { title: 'heap', width: 8, rank: 7, cell: ({ row }) => figureText(row.of, 'heapUsedBytes') },
+  { title: 'fds', width: 5, rank: 8, cell: ({ row }) => figureText(row.of, 'fds') },
 ];
 
 /**
@@ -204,15 +193,6 @@ function statusCell({ row }) {
 }
 
 /**
- * @param {Row} row
- * @param {number} nowMs
- */
-function uptime({ workers }, nowMs) {
-  const started = workers.flatMap(({ pid, startedAtMs }) => (pid && startedAtMs !== null ? [startedAtMs] : []));
-  return started.length === 0 ? '' : formatUptime(nowMs - Math.max(...started));
-}
-
-/**
  * @param {Screen} screen
  * @param {Box} box
  * @param {{ row: Row | null, nowMs: number, span: Span }} o
@@ -240,17 +220,28 @@ export function drawRule(screen, box, text, style = 'cyan') {
 function wordsOf({ app, worker, workers }, nowMs) {
   const name = app?.name ?? worker?.name ?? '';
   if (!worker) return `${name}: ${app?.online} of ${app?.workers} online`;
-  const { pid, startedAtMs } = worker;
   const parts = [app ? name : `${name}, instance ${worker.slot}`, `id ${worker.id}`, mergeStatus(workers)];
-  if (pid) parts.push(`pid ${pid}`, ...(startedAtMs === null ? [] : [`up ${formatUptime(nowMs - startedAtMs)}`]));
-  if (isBlocked(worker)) parts.push(`no answer for ${delay(worker.reportAgeMs)}`);
+  if (worker.pid) parts.push(`pid ${worker.pid}`);
+  const up = uptimeText([worker], nowMs);
+  if (up !== '') parts.push(`up ${up}`);
+  if (findBlocked([worker]).length > 0) parts.push(`no answer for ${formatDelay(worker.reportAgeMs ?? 0)}`);
   return parts.join(' · ');
 }
 
-/** @param {WorkerSample} worker */
-function isBlocked({ status, reportAgeMs }) {
-  return status === 'online' && reportAgeMs !== null && reportAgeMs > 3_000;
-}
+/** @type {[string, ...string[]][]} */
+const NUMBERS = [
+  ['heap', 'heapUsedBytes', 'heapLimitBytes'],
+  ['loop', 'elu'],
+  ['p50/p95/p99', 'latencyP50Ms', 'latencyP95Ms', 'latencyP99Ms'],
+  ['5xx/s', 'errorsPerS'],
+  ['active', 'activeRequests'],
+  ['conns', 'connections'],
+  ['gc', 'gcMsPerS'],
+  ['fds', 'fds'],
+  ['handles', 'handles'],
+  ['restarts', 'restarts'],
+  ['generation', 'generation'],
+];
 
 /**
  * @param {Screen} screen
@@ -258,62 +249,16 @@ function isBlocked({ status, reportAgeMs }) {
  * @param {Row} row
  */
 export function drawNumbers(screen, box, { app, worker }) {
-  const of = app ?? worker;
-  if (!of) return;
-  const { http } = of;
-  /** @type {[string, string][]} */
-  const all = [
-    ['heap', `${bytes(of.heapUsedBytes)}${worker?.heapLimitBytes ? `/${bytes(worker.heapLimitBytes)}` : ''}`],
-    ['loop', of.elu === null ? '' : `${Math.round(of.elu * 100)}%`],
-    [
-      'p50/p95/p99',
-      http && http.latencyP50Ms !== null
-        ? [http.latencyP50Ms, http.latencyP95Ms, http.latencyP99Ms].map(delay).join(' ')
-        : '',
-    ],
-    ['5xx/s', http ? rate(http.errorsPerS) : ''],
-    ['active', http ? count(http.activeRequests) : ''],
-    ['conns', count(of.connections)],
-    ['gc', of.gcMsPerS === null ? '' : `${delay(of.gcMsPerS)}/s`],
-    ['fds', count(of.fds)],
-    ['handles', count(worker?.handles)],
-    ['restarts', count(of.restarts)],
-    ['generation', count(worker?.generation)],
-  ];
+  // Some figures are only those of a worker.
+  const of = /** @type {Row['of']} */ ({ ...worker, ...app });
   let [x, y] = [box.x + 1, box.y];
-  for (const [label, value] of all) {
-    if (value === '') continue;
+  for (const [label, ...names] of NUMBERS) {
+    const texts = names.map((name) => figureText(of, name));
+    if (texts[0] === '') continue;
+    const value = texts.filter((text) => text !== '').join(label === 'heap' ? '/' : ' ');
     if (x + label.length + value.length + 1 > box.x + box.width) [x, y] = [box.x + 1, y + 1];
     if (y >= box.y + box.height) return;
     x = put(screen, { x, y, text: `${label} `, style: 'grey' });
     x = put(screen, { x, y, text: value }) + 2;
   }
-}
-
-// The functions below return an empty text for an unknown value.
-
-/** @param {number | null | undefined} value */
-export function rate(value) {
-  if (value === null || value === undefined) return '';
-  return value >= 10_000
-    ? `${(value / 1_000).toFixed(1)}k`
-    : value >= 100 || Number.isInteger(value)
-      ? value.toFixed(0)
-      : value.toFixed(1);
-}
-
-/** @param {number | null | undefined} ms */
-export function delay(ms) {
-  if (ms === null || ms === undefined) return '';
-  return ms >= 1_000 ? `${(ms / 1_000).toFixed(1)}s` : `${ms.toFixed(0)}ms`;
-}
-
-/** @param {number | null | undefined} value */
-export function bytes(value) {
-  return value === null || value === undefined ? '' : formatBytes(value);
-}
-
-/** @param {number | null | undefined} value */
-export function count(value) {
-  return value === null || value === undefined ? '' : String(value);
 }

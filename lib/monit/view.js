@@ -1,9 +1,10 @@
-import { formatBytes, formatUptime } from '../render/slots.js';
+import { formatBytes, formatUptime } from '../figures/format.js';
+import { needsAttention } from '../figures/rows.js';
 import { textWidth } from '../render/text.js';
 import { drawHelp } from './help.js';
 import { layOut, firstVisible } from './layout.js';
-import { attentionCount, listRows, selectedRow } from './rows.js';
 import { createScreen, put, restyle } from './screen.js';
+import { rowsOf, selectedRow } from './selection.js';
 import { BLOCKS } from './trends.js';
 import { drawCharts, drawLogPage, drawPanels, missedText } from './view-panels.js';
 import { drawNumbers, drawTable, drawTitle } from './view-table.js';
@@ -34,7 +35,7 @@ export function view(state, { marks = BLOCKS } = {}) {
  * @param {string} marks
  */
 function drawMain(screen, boxes, state, marks) {
-  const rows = listRows(state);
+  const rows = rowsOf(state);
   drawTable(screen, boxes.table, { state, rows, marks });
   // If the details are beside the table, draws a line between the table and the details.
   if (boxes.title.x > 0)
@@ -79,7 +80,7 @@ function drawHeader(screen, box, state) {
   }
   if (!sample) return void put(screen, { ...box, text: ' nclust monit', style: 'bold' });
   const { host, apps, workers } = sample;
-  const attention = attentionCount(sample);
+  const attention = workers.filter(({ status }) => needsAttention(status)).length;
   const right =
     ` ${apps.length} apps  ${workers.length} ` +
     `workers${attention > 0 ? `  ${attention} ${attention === 1 ? 'needs' : 'need'} attention` : ''} `;

@@ -1,6 +1,7 @@
+import { describeCron, describeLostLines, describeMemoryLimit, describeTrigger } from '../figures/facts.js';
+import { formatBytes } from '../figures/format.js';
 import { completeSpec } from '../shared/spec/spec.js';
 import { formatDuration } from '../shared/units.js';
-import { formatBytes } from './slots.js';
 import { toOneLine } from './text.js';
 
 /** @import { AppSpec } from '../shared/spec/spec.js' */
@@ -18,9 +19,7 @@ export function logRows({ outFile, errorFile, logFile, logLost, shipping, spec }
     ...(logFile ? [row('entire log path', logFile)] : []),
     ['out log path', outFile],
     ['error log path', errorFile],
-    ...(logLost
-      ? [row('log lines lost', `${logLost.lines} (${formatBytes(logLost.bytes)}) in the last hour: ${logLost.reason}`)]
-      : []),
+    ...(logLost ? [row('log lines lost', describeLostLines(logLost))] : []),
     ...(spec
       ? [
           ...formatRows(spec),
@@ -116,6 +115,8 @@ function row(title, text) {
 export function triggerRows({ spec: given, status, triggers, pidFile, watching }, nowMs) {
   if (!given) return [];
   const spec = completeSpec(given);
+  const next = (/** @type {number} */ atMs) =>
+    `${new Date(atMs).toISOString()} (in ${formatDuration(Math.max(0, atMs - nowMs))})`;
   return [
     ...(pidFile ? [['pid path', pidFile]] : []),
     ['watch & reload', watchText(spec, triggers?.watch ?? null, watching)],
@@ -124,11 +125,13 @@ export function triggerRows({ spec: given, status, triggers, pidFile, watching }
       : []),
     ...(spec.cronRestart === null
       ? []
-      : [['cron restart', cronText(spec.cronRestart, triggers?.nextRunMs ?? null, { status, nowMs })]]),
+      : [['cron restart', describeCron(spec.cronRestart, { nextRunMs: triggers?.nextRunMs ?? null, status }, next)]]),
     ...(spec.maxMemoryBytes === 0
       ? []
-      : [['max memory restart', memoryText(spec.maxMemoryBytes, triggers?.memory ?? null)]]),
-    ...(triggers?.last ? [['last trigger', lastText(triggers.last)]] : []),
+      : [['max memory restart', describeMemoryLimit(spec.maxMemoryBytes, triggers?.memory ?? null)]]),
+    ...(triggers?.last
+      ? [['last trigger', `${new Date(triggers.last.atMs).toISOString()} ${describeTrigger(triggers.last)}`]]
+      : []),
   ];
 }
 
@@ -142,34 +145,4 @@ function watchText({ watch: given, watchOff }, watch, isWatching) {
   if (watchOff) return `disabled for now: ${given.join(', ')}`;
   if (!watch || !isWatching) return `when it runs: ${given.join(', ')}`;
   return `${watch.isReady ? '' : 'not yet: '}${watch.paths.join(', ')}`;
-}
-
-/**
- * @param {string} pattern
- * @param {number | null} nextRunMs
- * @param {{ status: SlotStatus['status'], nowMs: number }} o
- */
-function cronText(pattern, nextRunMs, { status, nowMs }) {
-  return nextRunMs === null
-    ? `${pattern}, ${status === 'stopped' ? 'not while it is stopped' : 'never again'}`
-    : `${pattern}, next ${new Date(nextRunMs).toISOString()} (in ${formatDuration(Math.max(0, nextRunMs - nowMs))})`;
-}
-
-/**
- * @param {number} limitBytes
- * @param {{ bytes: number, misses: number } | null} memory
- */
-function memoryText(limitBytes, memory) {
-  const now = memory ? `, now ${formatBytes(memory.bytes)} with its children` : '';
-  // Ignores one or two misses, because a slow start may cause them.
-  const hint =
-    memory && memory.misses > 2
-      ? `; above the limit right after the start, ${memory.misses} times in a row: set a higher limit`
-      : '';
-  return `${formatBytes(limitBytes)}${now}${hint}`;
-}
-
-/** @param {NonNullable<NonNullable<SlotStatus['triggers']>['last']>} last */
-function lastText({ atMs, by, problem }) {
-  return `${new Date(atMs).toISOString()} ${by}${problem ? `; it failed: ${problem}` : ''}`;
 }

@@ -1,14 +1,16 @@
+import { describeMetric, describeReadiness, describeStopSignal, listAddresses, UNIX_SOCKET } from '../figures/facts.js';
+import { clockTime, formatAgo, formatCoarse, formatCount } from '../figures/format.js';
+import { needsAttention, uptimeText } from '../figures/rows.js';
 import { describeAutorestart, describeListenFailure } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
 import { describeDeath, isFinish } from './death.js';
 import { logRows, triggerRows } from './describe-rows.js';
 import { environmentLines } from './environment.js';
-import { count, isAsked } from './event-text.js';
+import { isAsked } from './event-text.js';
 import { toSafeLine } from './log-lines.js';
-import { statusStyle, slotUptime } from './slots.js';
+import { statusStyle } from './slots.js';
 import { renderTable } from './table.js';
 import { toOneLine } from './text.js';
-import { formatAgo, clockTime, formatCoarse } from './time.js';
 
 /** @import { Difference } from '../config/spec/environment-diff.js' */
 /** @import { Death, LogEntry, SlotStatus } from '../shared/wire/protocol.js' */
@@ -59,19 +61,13 @@ function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
   return `${parts.join('\n')}\n`;
 }
 
-/** The family of a Unix socket. Its address is a path and its port is 0. */
-const UNIX_SOCKET = 'pipe';
-
 /**
  * @param {SlotStatus} slot
  * @param {number} nowMs
  * @returns {Cell[][]}
  */
 function stateRows(slot, nowMs) {
-  const addresses = slot.addresses.map(({ address, port, family }) => {
-    if (family === UNIX_SOCKET) return address;
-    return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
-  });
+  const addresses = listAddresses([slot]);
   return [
     ['status', { text: slot.status, style: statusStyle(slot.status) }],
     ...(slot.waitingFor ? [['waiting for', slot.waitingFor]] : []),
@@ -81,9 +77,9 @@ function stateRows(slot, nowMs) {
     ['pid', slot.pid ? String(slot.pid) : 'N/A'],
     ['restarts', String(slot.restarts)],
     ['unstable restarts', String(slot.unstableRestarts)],
-    ['uptime', slotUptime(slot, nowMs)],
+    ['uptime', uptimeText([slot], nowMs) || '0'],
     ['created at', new Date(slot.createdAtMs).toISOString()],
-    ...(addresses.length > 0 ? [['listening on', addresses.join(', ')]] : []),
+    ...(addresses ? [['listening on', addresses]] : []),
     ...(slot.listenFailure ? [['not listening', `it ${describeListenFailure(slot.listenFailure)}`]] : []),
   ];
 }
@@ -123,13 +119,8 @@ function policyRows({ spec }) {
         : `back-off from ${formatDuration(spec.backoffMs ?? 100)}`,
     ],
     ['kill timeout', formatDuration(spec.killTimeoutMs)],
-    ['stop signal', spec.stopSignal ?? 'SIGTERM when the app listens to it, else SIGINT'],
-    [
-      'ready when',
-      spec.waitReady
-        ? `it sends "ready", within ${formatDuration(spec.listenTimeoutMs)}`
-        : `it listens, or has lived for ${formatDuration(spec.minUptimeMs)}`,
-    ],
+    ['stop signal', describeStopSignal(spec)],
+    ['ready when', describeReadiness(spec)],
   ];
 }
 
@@ -142,7 +133,10 @@ function customLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { 
     toOneLine(name),
     `nclust trigger ${id} ${toOneLine(name)}`,
   ]);
-  const metrics = Object.entries(axm.monitor).map(([name, metric]) => [toOneLine(name), toOneLine(metricText(metric))]);
+  const metrics = Object.entries(axm.monitor).map(([name, metric]) => [
+    toOneLine(name),
+    toOneLine(describeMetric(metric)),
+  ]);
   return [
     ...(metrics.length > 0
       ? [paint('bold', 'Custom metrics'), renderTable({ rows: metrics, paint, columns, isWrapped: true }).trimEnd()]
@@ -151,14 +145,6 @@ function customLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { 
       ? [paint('bold', 'Custom actions'), renderTable({ rows: actions, paint, columns, isWrapped: true }).trimEnd()]
       : []),
   ];
-}
-
-/** @param {unknown} metric  The app may send {value, unit} or any other value. */
-function metricText(metric) {
-  const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));
-  const shown = value === undefined ? metric : value;
-  const words = typeof shown === 'object' ? JSON.stringify(shown) : String(shown);
-  return typeof unit === 'string' && unit !== '' ? `${words} ${unit}` : words;
 }
 
 /**
@@ -201,7 +187,7 @@ function summaryLines(slot, { nowMs, paint }) {
     ...(slot.waitingFor ? [`  It waits for ${toOneLine(slot.waitingFor)}.`] : []),
     ...(slot.listenFailure ? [`  It ${toOneLine(describeListenFailure(slot.listenFailure))}.`] : []),
     `  ${death ? lastDeathText(death, slot, nowMs) : 'It has not exited since it was added to the list.'}`,
-    ...(slot.status === 'errored' || slot.status === 'waiting restart'
+    ...(needsAttention(slot.status)
       ? [`  Next: nclust why ${toOneLine(slot.name)}, and nclust logs ${slot.id} --err`]
       : []),
   ];
@@ -231,7 +217,7 @@ function statusWithUptime({ status, startedAtMs, pid }, nowMs) {
 /** @param {SlotStatus} slot */
 function programSummary({ mode, script, slot, restarts, addresses }) {
   const listens = listensOn(addresses);
-  return `: instance ${slot} of ${toOneLine(script)} in ${mode} mode${listens}; ${count(restarts, 'restart')}.`;
+  return `: instance ${slot} of ${toOneLine(script)} in ${mode} mode${listens}; ${formatCount(restarts, 'restart')}.`;
 }
 
 /** @param {SlotStatus['addresses']} addresses */

@@ -1,4 +1,4 @@
-import { formatBytes } from './slots.js';
+import { formatBytes } from '../figures/format.js';
 import { renderColumns } from './table.js';
 import { escapeControls, jsonLine, toOneLine } from './text.js';
 

@@ -1,3 +1,4 @@
+import { formatCount } from '../figures/format.js';
 import { CLEAN_EXIT, describeListenFailure } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
 
@@ -11,22 +12,22 @@ const MINUTES_OF_CRASHES = '10m';
  * @type {Record<string, (event: LoggedEvent) => string>}
  */
 const WORDS = {
-  added: ({ by, instances }) => `was added${byNote(by)}, with ${count(instances, 'instance')}`,
+  added: ({ by, instances }) => `was added${byNote(by)}, with ${formatCount(instances, 'instance')}`,
   deleted: ({ by }) => `was ${by === 'kill' ? 'removed from the list' : 'deleted'}${byNote(by)}`,
   config: ({ attributes = [], by }) => `has new settings: ${attributes.join(', ')}${byNote(by)}`,
   scaled: ({ from, to, by }) => `was scaled from ${from} to ${to}${byNote(by)}`,
-  stop: ({ by, slots = [] }) => `was asked to stop${byNote(by)}: ${count(slots.length, 'instance')}`,
+  stop: ({ by, slots = [] }) => `was asked to stop${byNote(by)}: ${formatCount(slots.length, 'instance')}`,
   started: ({ pid }) => `was started${pid ? `, pid ${pid}` : ''}`,
   ready: ({ afterMs }) => `is up${afterMs === undefined ? '' : `, ${formatDuration(afterMs)} after its start`}`,
   died: deathWords,
   backoff: ({ delayMs, streak }) =>
     `restarts in ${formatDuration(delayMs)}${streak > 1 ? `, after ${streak} unstable exits in a row` : ''}`,
-  'gave-up': ({ crashes }) => `is not restarted: ${count(crashes, 'unstable exit')} within ${MINUTES_OF_CRASHES}`,
+  'gave-up': ({ crashes }) => `is not restarted: ${formatCount(crashes, 'unstable exit')} within ${MINUTES_OF_CRASHES}`,
   done: ({ isOk }) =>
     isOk ? 'has finished its work, and is not restarted' : 'exited before it was up, and is not restarted',
   'rollout:began': ({ cause, by, instances, generation }) =>
     `${cause === 'orphan' ? 'replacement of processes that a dead keeper left' : cause} of ` +
-    `${count(instances, 'instance')} began${cause === 'orphan' || cause === by ? '' : byNote(by)}: generation ` +
+    `${formatCount(instances, 'instance')} began${cause === 'orphan' || cause === by ? '' : byNote(by)}: generation ` +
     `${generation}`,
   'rollout:canary': ({ of }) => `is up as the first of ${of}: the new code serves`,
   'rollout:step': ({ step, of }) => `is up: ${step} of ${of} replaced`,
@@ -43,21 +44,21 @@ const WORDS = {
   'trigger:failed': ({ by, message }) => `could not be reloaded (${by}): ${message}`,
   'manager:ready': ({ version, instances }) =>
     instances > 0
-      ? `control of nclust ${version} is back; ${count(instances, 'process', 'processes')} kept running`
+      ? `control of nclust ${version} is back; ${formatCount(instances, 'process', 'processes')} kept running`
       : `nclust ${version} is ready`,
   'manager:crashed': ({ message }) => `control crashed, and restarts: ${message}`,
   'manager:keeper-lost': () => 'the keeper died; a new one starts',
   'manager:keeper': ({ pid }) => `a new keeper has started, pid ${pid}`,
   'manager:keeper-failed': ({ message }) => `a new keeper could not be started: ${message}`,
   'manager:orphans': ({ count: found }) =>
-    `${count(found, 'process', 'processes')} of a keeper that died ${found === 1 ? 'is' : 'are'} taken ` +
+    `${formatCount(found, 'process', 'processes')} of a keeper that died ${found === 1 ? 'is' : 'are'} taken ` +
     `over, and replaced`,
   'manager:update': ({ version }) => `the update to nclust ${version} began`,
   'manager:state-lost': ({ message }) => message,
   'manager:state-unwritten': ({ message }) => `the list could not be written: ${message}`,
   'manager:ending': ({ by }) =>
     by === 'kill' ? 'nclust was ended: nclust kill' : 'nclust was ended by a system shutdown or a signal',
-  lost: ({ count: number, reason }) => `${count(number, 'event')} could not be written (${reason})`,
+  lost: ({ count: number, reason }) => `${formatCount(number, 'event')} could not be written (${reason})`,
 };
 
 /** A test compares these types with the table of docs/events.md. */
@@ -169,13 +170,4 @@ function byNote(by) {
 /** @param {string | null | undefined} by */
 export function withoutPrefix(by) {
   return String(by).replace(/^\w+: /, '');
-}
-
-/**
- * @param {number} number
- * @param {string} one
- * @param {string} [many]
- */
-export function count(number, one, many = `${one}s`) {
-  return `${number} ${number === 1 ? one : many}`;
 }

@@ -2,8 +2,19 @@
 // Must not: read a file, or ask the manager.
 // Start at: renderList(), then slots.js and table.js; paint.js has the colours.
 import { describeListenFailure } from '../shared/death-text.js';
+import { formatBytes } from '../figures/format.js';
+import {
+  compareNames,
+  compareValues,
+  groupByApp,
+  needsAttention,
+  oldestStart,
+  uptimeText,
+  WORST_FIRST,
+  worstStatus,
+} from '../figures/rows.js';
 import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, HOME } from './cursor.js';
-import { compareNames, formatBytes, needsAttention, renderSlots, statusStyle, slotUptime } from './slots.js';
+import { renderSlots, statusStyle } from './slots.js';
 import { BRANCH, LAST_BRANCH } from './table.js';
 import { toOneLine } from './text.js';
 
@@ -66,7 +77,7 @@ function renderBlock(slot, nowMs) {
     ['status', slot.status],
     ['mode', slot.mode],
     ['restarted', String(slot.restarts)],
-    ['uptime', slotUptime(slot, nowMs)],
+    ['uptime', uptimeText([slot], nowMs) || '0'],
     ['memory usage', formatBytes(slot.memoryBytes)],
     ['error log', slot.errorFile],
     ['watching', slot.watching ? 'yes' : 'no'],
@@ -83,7 +94,7 @@ export const SORT_FIELDS = {
   id: (slot) => slot.id,
   cpu: (slot) => slot.cpu,
   memory: (slot) => slot.memoryBytes,
-  uptime: (slot, nowMs) => (slot.pid && slot.startedAtMs !== null ? nowMs - slot.startedAtMs : 0),
+  uptime: (slot, nowMs) => nowMs - (oldestStart([slot]) ?? nowMs),
   status: (slot) => slot.status,
 };
 
@@ -97,21 +108,9 @@ function sortSlots(slots, order, nowMs) {
   const sign = direction === 'desc' ? -1 : 1;
   return slots
     .map((slot) => ({ slot, key: SORT_FIELDS[field](slot, nowMs) }))
-    .sort((a, b) => sign * compare(a.key, b.key) || a.slot.id - b.slot.id)
+    .sort((a, b) => sign * compareValues(a.key, b.key) || a.slot.id - b.slot.id)
     .map(({ slot }) => slot);
 }
-
-/**
- * @param {string | number} a
- * @param {string | number} b
- */
-function compare(a, b) {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
-}
-
-/** @type {ShownStatus[]} */
-const WORST_FIRST = ['errored', 'waiting restart', 'stopping', 'launching', 'stopped', 'online'];
 
 /**
  * An app with one worker has one row. An app with several workers has one more row, above them.
@@ -120,8 +119,7 @@ const WORST_FIRST = ['errored', 'waiting restart', 'stopping', 'launching', 'sto
  * @returns {Row[]}
  */
 function groupRows(slots, nowMs) {
-  const apps = [...new Set(slots.map(({ name }) => name))].map((name) => slots.filter((slot) => slot.name === name));
-  return apps.flatMap((workers) =>
+  return [...groupByApp(slots).values()].flatMap((workers) =>
     workers.length === 1
       ? workers
       : [appRow(workers, nowMs), ...workers.map((worker, at) => workerRow(worker, at === workers.length - 1))],
@@ -136,10 +134,6 @@ function groupRows(slots, nowMs) {
 function appRow(workers, nowMs) {
   const sum = (/** @type {'cpu' | 'restarts' | 'memoryBytes'} */ key) =>
     workers.reduce((total, worker) => total + worker[key], 0);
-  const oldest =
-    workers
-      .filter(({ pid, startedAtMs }) => pid && startedAtMs !== null)
-      .sort((a, b) => Number(a.startedAtMs) - Number(b.startedAtMs))[0] ?? workers[0];
   const memory = formatBytes(sum('memoryBytes'));
   return {
     ...workers[0],
@@ -149,7 +143,7 @@ function appRow(workers, nowMs) {
       id: '',
       name: { text: `${workers[0].name} (${workers.length})`, style: 'bold' },
       pid: '',
-      uptime: slotUptime(oldest, nowMs),
+      uptime: uptimeText(workers, nowMs) || '0',
       status: statusCell(workers),
       mem: memory,
       memory,
@@ -159,9 +153,7 @@ function appRow(workers, nowMs) {
 
 /** @param {BriefStatus[]} workers */
 function statusCell(workers) {
-  const worst = /** @type {ShownStatus} */ (
-    WORST_FIRST.find((status) => workers.some((worker) => worker.status === status))
-  );
+  const worst = worstStatus(workers);
   const count = (/** @type {ShownStatus} */ status) => workers.filter((worker) => worker.status === status).length;
   const parts = WORST_FIRST.filter((status) => count(status) > 0)
     .reverse()

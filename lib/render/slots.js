@@ -1,3 +1,5 @@
+import { formatBytes } from '../figures/format.js';
+import { needsAttention, uptimeText } from '../figures/rows.js';
 import { renderTable, tableWidth } from './table.js';
 
 /** @import { BriefStatus, ShownStatus } from '../shared/wire/protocol.js' */
@@ -41,7 +43,7 @@ const FULL = [
   { title: 'version', cell: ({ version }) => version },
   MODE,
   { title: 'pid', cell: ({ pid }) => (pid ? String(pid) : 'N/A') },
-  { title: 'uptime', cell: (slot, nowMs) => slotUptime(slot, nowMs) },
+  { title: 'uptime', cell: (slot, nowMs) => uptimeText([slot], nowMs) || '0' },
   RESTARTS,
   STATUS,
   CPU,
@@ -84,23 +86,6 @@ export function renderSlots(slots, { columns, paint, nowMs }) {
 }
 
 /**
- * @param {Pick<BriefStatus, 'name' | 'id'>} a
- * @param {Pick<BriefStatus, 'name' | 'id'>} b
- */
-export function compareNames(a, b) {
-  if (a.name === b.name) return a.id - b.id;
-  return a.name < b.name ? -1 : 1;
-}
-
-/**
- * @param {Pick<BriefStatus, 'pid' | 'startedAtMs'>} slot
- * @param {number} nowMs
- */
-export function slotUptime({ pid, startedAtMs }, nowMs) {
-  return pid && startedAtMs !== null ? formatUptime(nowMs - startedAtMs) : '0';
-}
-
-/**
  * @param {ShownStatus} status
  * @returns {Style}
  */
@@ -108,41 +93,3 @@ export function statusStyle(status) {
   if (status === 'online') return 'green';
   return status === 'stopped' || status === 'errored' ? 'red' : 'yellow';
 }
-
-/**
- * Whether the slot is down although the user did not stop it.
- * @param {ShownStatus} status
- */
-export function needsAttention(status) {
-  return status === 'errored' || status === 'waiting restart';
-}
-
-/**
- * PM2's short form: "12s", "5m", "3h", "2D".
- * @param {number} ms
- */
-export function formatUptime(ms) {
-  if (ms < MINUTE_MS) return `${Math.max(0, Math.floor(ms / 1_000))}s`;
-  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)}m`;
-  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)}h`;
-  return `${Math.floor(ms / DAY_MS)}D`;
-}
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-
-/**
- * PM2's form: "0b", "12.3kb", "45.1mb", "1.2gb".
- * @param {number} bytes
- */
-export function formatBytes(bytes) {
-  if (bytes < KB) return `${Math.round(bytes)}b`;
-  if (bytes < MB) return `${(bytes / KB).toFixed(1)}kb`;
-  if (bytes < GB) return `${(bytes / MB).toFixed(1)}mb`;
-  return `${(bytes / GB).toFixed(1)}gb`;
-}
-
-const KB = 1024;
-const MB = 1024 ** 2;
-const GB = 1024 ** 3;

@@ -112,7 +112,7 @@ test('a screen reader gets the apps, figures, charts and the outcome of an actio
   await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
   const table = page.getByRole('treegrid');
   await table.getByRole('row', { name: 'Instance 1' }).waitFor();
-  await see(page, 'tr[data-key="app listens-late"] .c-memory', 'MB');
+  await see(page, 'tr[data-key="app listens-late"] .c-memory', 'mb');
   const read = await table.ariaSnapshot();
   expect(read).toMatch(/^- treegrid "Apps":/);
   expect([...read.matchAll(/- columnheader "([^"]+)"/g)].map(([, title]) => title)).toEqual([
@@ -129,13 +129,13 @@ test('a screen reader gets the apps, figures, charts and the outcome of an actio
   ]);
   expect(read).toMatch(
     pattern(
-      /- row "[^"]*listens-late online 2\/2 [\d.]+% [\d.]+ MB [^"]*" \[expanded\] \[level=1\]:\n/,
+      /- row "[^"]*listens-late online 2\/2 [\d.]+% [\d.]+mb [^"]*" \[expanded\] \[level=1\]:\n/,
       / +- rowheader "[^"]*":\n/,
       / +- button "Instances of listens-late"\n/,
       / +- link "listens-late":[^]*\n/,
       / +- gridcell "online 2\/2"\n/,
       / +- gridcell "[\d.]+%"\n/,
-      / +- gridcell "[\d.]+ MB"/,
+      / +- gridcell "[\d.]+mb"/,
     ),
   );
   expect([...read.matchAll(/- row "(Instance \d) id \d online [^"]*" \[level=2\]/g)].map(([, name]) => name)).toEqual([
@@ -147,7 +147,7 @@ test('a screen reader gets the apps, figures, charts and the outcome of an actio
   const chart = page.getByRole('figure').filter({ has: page.getByRole('img', { name: /^Memory: now/ }) });
   await chart.waitFor();
   expect(await chart.ariaSnapshot()).toMatch(
-    /^- figure "Memory [^"]*[\d.]+ MB":\n[^]*img "Memory: now [\d.]+ MB, at most [\d.]+ MB in this range"/,
+    /^- figure "Memory [^"]*[\d.]+mb":\n[^]*img "Memory: now [\d.]+mb, at most [\d.]+mb in this range"/,
   );
   const before = await app.pids();
   await page.getByRole('button', { name: 'Restart', exact: true }).click();

@@ -34,12 +34,12 @@ describe('the table of apps', () => {
       'api',
       'online 3/3',
       '28.0%',
-      '136 MB',
+      '135.9mb',
       '120',
-      '9 ms',
-      '4 ms',
+      '9ms',
+      '4ms',
       '0',
-      '1h 2m',
+      '1h',
       '',
     ]);
     await see(page, '[data-key="app job"] .state', 'errored');
@@ -204,7 +204,7 @@ describe('the page of an app', () => {
     await see(page, '.timeline li', 'was scaled from 3 to 4 (nclust scale)');
     expect(await page.locator('#apps').isVisible()).toBe(false);
     manager.tick(manager.state.workers.map((one) => ({ ...one, cpu: 50 })));
-    await see(page, '.chart-cpu .value', '150%');
+    await see(page, '.chart-cpu .value', '150.0%');
     await page.getByRole('button', { name: '6 h' }).click();
     await expect.poll(() => manager.asked('metrics').at(-1)?.history).toMatchObject({ stepMs: 10_000, of: 'apps' });
     manager.tick([worker({ id: 3, name: 'job' })]);

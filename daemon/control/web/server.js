@@ -200,9 +200,12 @@ const TYPES = {
  * above "/".
  */
 const SHARED = [
+  'lib/figures/facts.js',
+  'lib/figures/format.js',
+  'lib/figures/rows.js',
+  'lib/figures/trends.js',
   'lib/render/death.js',
   'lib/render/event-text.js',
-  'lib/render/time.js',
   'lib/render/log-text.js',
   'lib/render/why/answer.js',
   'lib/render/why/fold.js',

@@ -1,7 +1,8 @@
+import { clockTime, formatAgo, formatCoarse, formatCount } from '../../figures/format.js';
+import { needsAttention, oldestStart, worstStatus } from '../../figures/rows.js';
 import { adviseOnPort } from '../../shared/death-text.js';
 import { formatDuration } from '../../shared/units.js';
-import { count, describeEnd, findDeletion, isAsked, isFinish, quoteLastLine } from '../event-text.js';
-import { formatAgo, clockTime, formatCoarse } from '../time.js';
+import { describeEnd, findDeletion, isAsked, isFinish, quoteLastLine } from '../event-text.js';
 import { nameSubject, formatSpan } from './fold.js';
 
 /** @import { Story } from '../../commands/why.js' */
@@ -15,9 +16,6 @@ import { nameSubject, formatSpan } from './fold.js';
  */
 export const APART_MS = 10 * 60_000;
 
-/** The answer describes only the instances with the worst status. @type {ShownStatus[]} */
-const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'stopped', 'online'];
-
 /**
  * @param {Story} story
  * @param {{ isRunning: boolean, nowMs: number }} o
@@ -27,9 +25,7 @@ const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'sto
 export function explain({ name, slots, events, blocked = [] }, { isRunning, nowMs }) {
   const own = events.filter(({ app }) => app === name);
   if (slots.length === 0) return withoutSlots(name, own, { isRunning, nowMs });
-  const status = /** @type {ShownStatus} */ (
-    WORST_FIRST.find((one) => slots.some((slot) => slot.status === one)) ?? slots[0].status
-  );
+  const status = worstStatus(slots);
   const worst = slots.filter((slot) => slot.status === status);
   const crashes = crashesOfSlots(worst, events);
   const text =
@@ -50,12 +46,12 @@ export function explain({ name, slots, events, blocked = [] }, { isRunning, nowM
  */
 function onlineText(name, slots, { crashes, own, nowMs }) {
   const last = crashes.at(-1);
-  if (!last) return `${name} is online${since(firstStart(slots), nowMs)}${afterRollout(slots, own)}`;
+  if (!last) return `${name} is online${since(oldestStart(slots), nowMs)}${afterRollout(slots, own)}`;
   const how = `${describeEnd(last)}${quoteLastLine(last)}`;
   // Shows an old crash apart from the present state, because the crash does not explain this state.
   if (nowMs - last.at > APART_MS)
     return (
-      `${name} is online${since(firstStart(slots), nowMs)}; ` +
+      `${name} is online${since(oldestStart(slots), nowMs)}; ` +
       `${slots.length === 1 ? 'it' : `instance ${last.slot}`} last died at ${clockTime(last.at, nowMs)}, ` +
       `${formatAgo(last.at, nowMs)}: ${how}`
     );
@@ -78,7 +74,8 @@ function onlineText(name, slots, { crashes, own, nowMs }) {
  */
 function downText(name, slots, { worst, crashes, own, nowMs }) {
   const { status } = worst[0];
-  const who = worst.length === slots.length ? name : `${count(worst.length, 'instance')} of ${slots.length} of ${name}`;
+  const who =
+    worst.length === slots.length ? name : `${formatCount(worst.length, 'instance')} of ${slots.length} of ${name}`;
   const about = own.filter(({ id }) => id === undefined || worst.some((slot) => slot.id === id));
   const verb = worst.length === slots.length || worst.length === 1 ? 'is' : 'are';
   return (
@@ -121,12 +118,6 @@ function since(atMs, nowMs) {
   return atMs === null ? '' : ` since ${clockTime(atMs, nowMs)} (${formatCoarse(nowMs - atMs)})`;
 }
 
-/** @param {SlotStatus[]} slots */
-function firstStart(slots) {
-  const starts = slots.flatMap(({ startedAtMs }) => startedAtMs ?? []);
-  return starts.length > 0 ? Math.min(...starts) : null;
-}
-
 /**
  * Returns an empty text unless all instances come from the same rollout.
  * @param {SlotStatus[]} slots
@@ -151,7 +142,7 @@ function afterRollout(slots, own) {
  */
 function sinceOf(status, slots, { about, crashes }) {
   const last = (/** @type {string[]} */ ...types) => about.findLast(({ type }) => types.includes(type))?.at ?? null;
-  if (status === 'launching') return firstStart(slots);
+  if (status === 'launching') return oldestStart(slots);
   if (status === 'errored')
     return (
       about.findLast((event) => event.type === 'gave-up' && slots.some((slot) => isAboutSlot(slot, event)))?.at ??
@@ -298,7 +289,7 @@ function nextStep(name, { status, crashes, blocked, nowMs }) {
   const last = crashes.at(-1);
   const hasJustCrashed =
     (status === 'online' || status === 'launching') && last !== undefined && nowMs - last.at <= APART_MS;
-  if (status === 'errored' || status === 'waiting restart' || hasJustCrashed)
+  if (needsAttention(status) || hasJustCrashed)
     return last?.listenFailure ? adviseOnPort(last.listenFailure, name) : `nclust logs ${name} --err`;
   if (status === 'launching') return `nclust logs ${name}`;
   return status === 'stopped' ? `nclust start ${name}` : null;

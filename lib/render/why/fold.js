@@ -1,5 +1,6 @@
+import { formatCount } from '../../figures/format.js';
 import { formatDuration } from '../../shared/units.js';
-import { count, describeEnd, eventStyle, eventWords, isAsked, isFinish, quoteLastLine } from '../event-text.js';
+import { describeEnd, eventStyle, eventWords, isAsked, isFinish, quoteLastLine } from '../event-text.js';
 
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
 /** @import { Style } from '../paint.js' */
@@ -132,6 +133,6 @@ function isOne(run) {
 export function nameSubject(run) {
   const slots = [...new Set(run.flatMap(({ slot }) => slot ?? []))].sort((a, b) => a - b);
   if (slots.length === 0) return '';
-  if (slots.length > 6) return `${count(slots.length, 'instance')} `;
+  if (slots.length > 6) return `${formatCount(slots.length, 'instance')} `;
   return `instance${slots.length === 1 ? '' : 's'} ${slots.join(', ')} `;
 }

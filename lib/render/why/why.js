@@ -4,7 +4,7 @@
 import { isAsked } from '../event-text.js';
 import { renderColumns } from '../table.js';
 import { toOneLine } from '../text.js';
-import { formatAgo, clockTime } from '../time.js';
+import { clockTime, formatAgo } from '../../figures/format.js';
 import { explain } from './answer.js';
 import { foldEvents } from './fold.js';
 

@@ -1,6 +1,6 @@
+import { formatCount } from '../../../../lib/figures/format.js';
+import { groupByApp } from '../../../../lib/figures/rows.js';
 import { findElement, el, plain, setText } from './dom.js';
-import { formatCount } from './format.js';
-import { groupByApp } from './rows.js';
 
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
 /** @import { Place } from './route.js' */

@@ -1,16 +1,16 @@
 // Knows: the page in the browser: one store, drawn into tables, charts and dialogs.
-// Must not: import anything of Node.js; words and numbers come from lib/render.
+// Must not: import anything of Node.js; words and numbers come from lib/figures and lib/render.
 // Start at: this file, then store.js and table.js; connection.js is the WebSocket.
+import { appKey, workerKey } from '../../../../lib/figures/rows.js';
+import { SPARK_POINTS } from '../../../../lib/figures/trends.js';
 import { createActionDialog } from './actions.js';
 import { createConnection } from './connection.js';
 import { createDetail } from './detail.js';
 import { findElement, setText, startTheme } from './dom.js';
 import { forgetToken, writeFragment, openRoute } from './route.js';
 import { createOverview } from './overview.js';
-import { appKey, workerKey } from './rows.js';
 import { createTable } from './table.js';
 import { emptyStore, managerTime, storeEvents, storeSample } from './store.js';
-import { SPARK_POINTS } from './sparkline.js';
 
 /** @import { Phase, Welcome } from './connection.js' */
 /** @import { Place } from './route.js' */

@@ -1,11 +1,10 @@
+import { clockTime, formatAgo, formatCount, formatDelay, formatPercent } from '../../../../lib/figures/format.js';
+import { groupByApp, mergeStatus, needsAttention } from '../../../../lib/figures/rows.js';
 import { eventWords, isAsked } from '../../../../lib/render/event-text.js';
-import { formatAgo, clockTime } from '../../../../lib/render/time.js';
 import { explain, listCrashes } from '../../../../lib/render/why/answer.js';
 import { foldEvents } from '../../../../lib/render/why/fold.js';
 import { findBlocked } from '../../../../lib/shared/metrics.js';
 import { el } from './dom.js';
-import { formatCount, delay, formatPercent } from './format.js';
-import { groupByApp, mergeStatus } from './rows.js';
 
 /** @import { LoggedEvent } from '../../../../lib/shared/event-log.js' */
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
@@ -70,7 +69,7 @@ export function findConcerns({ sample, slots, events, notices, nowMs }) {
  */
 function standing(name, workers, { slots, events, nowMs }) {
   const status = mergeStatus(workers);
-  if (status === 'errored' || status === 'waiting restart') {
+  if (needsAttention(status)) {
     // The list may be older than the sample. Then it cannot explain the status.
     const known = slots.some((slot) => slot.status === status)
       ? explain({ name, slots, events }, { isRunning: true, nowMs }).text
@@ -107,7 +106,7 @@ function heldUp(name, workers) {
       text:
         `${name}: the event loop of ` +
         `${held.length === 1 ? `instance ${held[0].slot}` : formatCount(held.length, 'instance')} has been blocked ` +
-        `for ${delay(longest)}`,
+        `for ${formatDelay(longest)}`,
     },
   ];
 }

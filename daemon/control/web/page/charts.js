@@ -1,28 +1,28 @@
 import uPlot from '/uplot.js';
-import { clockTime } from '../../../../lib/render/time.js';
+import { clockTime } from '../../../../lib/figures/format.js';
+import { formatFigure } from '../../../../lib/figures/rows.js';
+import { timesOf } from '../../../../lib/figures/trends.js';
+import { STEPS } from '../../../../lib/shared/metrics.js';
 import { attribute, el, setText } from './dom.js';
-import { bytes, delay, formatPercent, rate } from './format.js';
-import { POINTS } from './sparkline.js';
 
 /** @import { SeriesName } from '../../../../lib/shared/metrics.js' */
-/** @import { Trend } from './sparkline.js' */
+/** @import { Trend } from '../../../../lib/figures/trends.js' */
 
 /**
  * @typedef {object} Chart
  * @property {SeriesName} name
  * @property {string} title
  * @property {number} least
- * @property {(value: number | null | undefined) => string} text
  */
 
 /** `least`: the top of the scale when all values are below it. @type {Chart[]} */
 const CHARTS = [
-  { name: 'cpu', title: 'CPU', least: 10, text: formatPercent },
-  { name: 'memoryBytes', title: 'Memory', least: 16 * 1024 ** 2, text: bytes },
-  { name: 'requestsPerS', title: 'Requests/s', least: 10, text: rate },
-  { name: 'latencyP99Ms', title: 'Latency, p99', least: 10, text: delay },
-  { name: 'delayP99Ms', title: 'Loop delay, p99', least: 20, text: delay },
-  { name: 'errorsPerS', title: 'Errors/s', least: 1, text: rate },
+  { name: 'cpu', title: 'CPU', least: 10 },
+  { name: 'memoryBytes', title: 'Memory', least: 16 * 1024 ** 2 },
+  { name: 'requestsPerS', title: 'Requests/s', least: 10 },
+  { name: 'latencyP99Ms', title: 'Latency, p99', least: 10 },
+  { name: 'delayP99Ms', title: 'Loop delay, p99', least: 20 },
+  { name: 'errorsPerS', title: 'Errors/s', least: 1 },
 ];
 
 const HEIGHT = 132;
@@ -59,7 +59,8 @@ export function createCharts() {
 }
 
 /** @param {typeof CHARTS[number]} about */
-function createChart({ name, title, least, text }) {
+function createChart({ name, title, least }) {
+  const text = (/** @type {number | null | undefined} */ point) => formatFigure(name, point) || '–';
   const value = el('span', { className: 'value' });
   const when = el('span', { className: 'when' });
   const place = el('div', { role: 'img' });
@@ -123,9 +124,9 @@ function createChart({ name, title, least, text }) {
   /** @param {Trend} now */
   function show(now) {
     trend = now;
-    spanS = (now.stepMs * POINTS[now.stepMs]) / 1_000;
+    spanS = (now.stepMs * STEPS[now.stepMs]) / 1_000;
     /** @type {uPlot.AlignedData} */
-    const data = [now.times.map((time) => time / 1_000), now.series[name]];
+    const data = [timesOf(now).map((time) => time / 1_000), now.series[name]];
     if (plot) plot.setData(data);
     else if (place.clientWidth > 0) plot = new uPlot(options(), data, place);
     showValue();
@@ -145,7 +146,7 @@ function createChart({ name, title, least, text }) {
     if (!trend) return;
     const at = plot?.cursor.idx ?? null;
     setText(value, text(trend.series[name].at(at ?? -1)));
-    setText(when, at === null ? '' : clockTime(trend.times[at], Date.now()));
+    setText(when, at === null ? '' : clockTime(timesOf(trend)[at], Date.now()));
   }
 
   return {

@@ -1,9 +1,18 @@
+import {
+  describeCron,
+  describeLostLines,
+  describeMemoryLimit,
+  describeMetric,
+  describeReadiness,
+  describeStopSignal,
+  describeTrigger,
+  listAddresses,
+} from '../../../../lib/figures/facts.js';
+import { clockTime, formatAgo } from '../../../../lib/figures/format.js';
 import { describeDeath, isFinish } from '../../../../lib/render/death.js';
 import { describeAutorestart, describeListenFailure } from '../../../../lib/shared/death-text.js';
 import { isAsked } from '../../../../lib/render/event-text.js';
-import { formatAgo, clockTime } from '../../../../lib/render/time.js';
 import { formatDuration } from '../../../../lib/shared/units.js';
-import { bytes, formatCount } from './format.js';
 import { lineText } from './logs.js';
 
 /** @import { WorkerSample } from '../../../../lib/shared/metrics.js' */
@@ -47,9 +56,7 @@ export function detailRows(slots, nowMs) {
     fact('Restarts', `${sum(slots, 'restarts')}${unstable > 0 ? `, ${unstable} of them unstable` : ''}`),
     ...policy(slot),
     ...triggers(slot, nowMs),
-    ...(slot.logLost
-      ? [fact('Log lines lost', `${formatCount(slot.logLost.lines, 'line')} in the last hour: ${slot.logLost.reason}`)]
-      : []),
+    ...(slot.logLost ? [fact('Log lines lost', describeLostLines(slot.logLost))] : []),
     .../** @type {const} */ (['logFile', 'outFile', 'errorFile'])
       .flatMap((field) => shared(slots, field))
       .filter((path, at, all) => all.indexOf(path) === at)
@@ -100,16 +107,10 @@ function lastDeath(slots, nowMs) {
  * @returns {Fact[]}
  */
 function listening(slots) {
-  const all = new Set(
-    slots.flatMap(({ addresses }) =>
-      addresses.map(({ address, port }) =>
-        port === undefined || port === 0 ? address : `${address.includes(':') ? `[${address}]` : address}:${port}`,
-      ),
-    ),
-  );
+  const addresses = listAddresses(slots);
   const failure = slots.find((slot) => slot.listenFailure)?.listenFailure;
   return [
-    ...(all.size > 0 ? [fact('Listening on', [...all].join(', '))] : []),
+    ...(addresses ? [fact('Listening on', addresses)] : []),
     ...(failure ? [fact('Not listening', `it ${describeListenFailure(failure)}`)] : []),
   ];
 }
@@ -122,17 +123,8 @@ function policy({ spec, autorestart }) {
   if (!spec) return [fact('Autorestart', autorestart ? 'yes' : 'no')];
   return [
     fact('Autorestart', describeAutorestart(spec)),
-    fact(
-      'Ready when',
-      spec.waitReady
-        ? `it sends "ready", within ${formatDuration(spec.listenTimeoutMs)}`
-        : `it listens, or has lived for ${formatDuration(spec.minUptimeMs)}`,
-    ),
-    fact(
-      'Stops with',
-      `${spec.stopSignal ?? 'SIGTERM when it listens to it, else SIGINT'}; SIGKILL after ` +
-        `${formatDuration(spec.killTimeoutMs)}`,
-    ),
+    fact('Ready when', describeReadiness(spec)),
+    fact('Stops with', `${describeStopSignal(spec)}; SIGKILL after ${formatDuration(spec.killTimeoutMs)}`),
   ];
 }
 
@@ -144,36 +136,13 @@ function policy({ spec, autorestart }) {
 function triggers({ spec, status, triggers: known }, nowMs) {
   if (!known) return [];
   const { watch, nextRunMs, memory, last } = known;
+  const next = (/** @type {number} */ atMs) => `at ${clockTime(atMs, nowMs)}`;
   return [
     ...(watch ? [fact('Watches', `${watch.paths.join(', ')}${watch.problem ? `; ${watch.problem}` : ''}`)] : []),
-    ...(spec?.cronRestart ? [fact('Cron', cronText(spec.cronRestart, nextRunMs, { status, nowMs }))] : []),
-    ...(spec?.maxMemoryBytes
-      ? [
-          fact(
-            'Memory limit',
-            `${bytes(spec.maxMemoryBytes)}${memory ? `, now ${bytes(memory.bytes)} with its children` : ''}`,
-          ),
-        ]
-      : []),
-    ...(last
-      ? [
-          fact(
-            'Last trigger',
-            `${clockTime(last.atMs, nowMs)}: ` + `${last.by}${last.problem ? `; it failed: ${last.problem}` : ''}`,
-          ),
-        ]
-      : []),
+    ...(spec?.cronRestart ? [fact('Cron', describeCron(spec.cronRestart, { nextRunMs, status }, next))] : []),
+    ...(spec?.maxMemoryBytes ? [fact('Memory limit', describeMemoryLimit(spec.maxMemoryBytes, memory))] : []),
+    ...(last ? [fact('Last trigger', `${clockTime(last.atMs, nowMs)}: ${describeTrigger(last)}`)] : []),
   ];
-}
-
-/**
- * @param {string} pattern
- * @param {number | null} nextRunMs
- * @param {{ status: SlotStatus['status'], nowMs: number }} o
- */
-function cronText(pattern, nextRunMs, { status, nowMs }) {
-  if (nextRunMs === null) return `${pattern}, ${status === 'stopped' ? 'not while it is stopped' : 'never again'}`;
-  return `${pattern}, next at ${clockTime(nextRunMs, nowMs)}`;
 }
 
 /**
@@ -182,22 +151,10 @@ function cronText(pattern, nextRunMs, { status, nowMs }) {
  */
 function customRows(slots) {
   return slots.flatMap(({ slot, axm }) =>
-    Object.entries(axm?.monitor ?? {}).map(([name, metric]) => {
-      const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));
-      return fact(
-        slots.length > 1 ? `${name}, instance ${slot}` : name,
-        `${written(value ?? metric)}${unit ? ` ${written(unit)}` : ''}`,
-      );
-    }),
+    Object.entries(axm?.monitor ?? {}).map(([name, metric]) =>
+      fact(slots.length > 1 ? `${name}, instance ${slot}` : name, describeMetric(metric)),
+    ),
   );
-}
-
-/**
- * Writes objects as JSON, because String() throws for some objects that an app can send.
- * @param {unknown} value
- */
-function written(value) {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /**

@@ -1,4 +1,6 @@
+import { emptyTrend, extendTrend, mergeHistory } from '../../../../lib/figures/trends.js';
 import { explain } from '../../../../lib/render/why/answer.js';
+import { SERIES, STEPS } from '../../../../lib/shared/metrics.js';
 import { listActions } from './actions.js';
 import { filterEvents, latestStamp, renderTimeline } from './attention.js';
 import { createCharts } from './charts.js';
@@ -6,7 +8,6 @@ import { detailRows, lastWords } from './describe.js';
 import { el, setText } from './dom.js';
 import { createLogs } from './logs.js';
 import { writeFragment } from './route.js';
-import { emptyTrend, NAMES, POINTS, addHistory, addSample } from './sparkline.js';
 import { createTable, showState } from './table.js';
 
 /** @import { AppSample, MetricsSample, WorkerSample } from '../../../../lib/shared/metrics.js' */
@@ -21,9 +22,10 @@ const VALUES_MAX = 1_000_000;
 
 const AGAIN_MS = 10_000;
 
+/** @type {{ stepMs: keyof typeof STEPS, title: string }[]} */
 const RANGES = [
-  { stepMs: 1_000, title: '10 min' },
-  { stepMs: 10_000, title: '6 h' },
+  { stepMs: 1000, title: '10 min' },
+  { stepMs: 10000, title: '6 h' },
 ];
 
 /**
@@ -155,7 +157,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     const now = mine.map(({ id, status, pid, restarts }) => [id, status, pid, restarts]).join();
     if (isNew && (now !== slotStamp || nowMs - askedAt > AGAIN_MS)) ask(now, nowMs);
     if (isNew && range === 1_000) {
-      trend = addSample(trend, sample.atMs, own);
+      trend = extendTrend(trend, sample.atMs, own);
       charts.show(trend);
     }
     showWorkers(store, nowMs);
@@ -277,7 +279,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     const asked = range;
     const of = isApp ? 'apps' : 'workers';
     const workersMax = last?.sample?.workers.filter(({ name }) => name === target).length || 1;
-    const points = Math.min(newest, POINTS[asked], Math.floor(VALUES_MAX / (NAMES.length * workersMax)));
+    const points = Math.min(newest, STEPS[asked], Math.floor(VALUES_MAX / (Object.keys(SERIES).length * workersMax)));
     connection
       .request('metrics', { targets: [target], workers: false, history: { stepMs: asked, of, points } })
       .then(({ history }) => {
@@ -285,13 +287,13 @@ export function createDetail({ place, connection, onGo, onAct }) {
         const series = isApp
           ? history.apps.find((/** @type {{ name: string }} */ { name }) => name === target)
           : history.workers.find((/** @type {{ id: number }} */ { id }) => id === place.worker);
-        trend = addHistory(trend, history, series?.series ?? {});
+        trend = mergeHistory(trend, history, series?.series ?? {});
         charts.show(trend);
       })
       .catch(leave);
   }
 
-  /** @param {number} stepMs */
+  /** @param {keyof typeof STEPS} stepMs */
   function choose(stepMs) {
     range = stepMs;
     trend = emptyTrend(stepMs);

@@ -1,7 +1,6 @@
+import { clockTime, formatCount } from '../../../../lib/figures/format.js';
 import { plainText } from '../../../../lib/render/log-text.js';
-import { clockTime } from '../../../../lib/render/time.js';
 import { el, setText } from './dom.js';
-import { formatCount } from './format.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Follow } from './connection.js' */

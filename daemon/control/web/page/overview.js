@@ -1,7 +1,6 @@
-import { formatCoarse } from '../../../../lib/render/time.js';
+import { formatBytes, formatCoarse, formatCount, formatPercent, formatRate } from '../../../../lib/figures/format.js';
 import { findConcerns } from './attention.js';
 import { attribute, findElement, el, setText } from './dom.js';
-import { bytes, formatCount, formatPercent, rate } from './format.js';
 import { writeFragment } from './route.js';
 import { createSpark } from './sparkline.js';
 import { computeStaleMs } from './store.js';
@@ -42,15 +41,15 @@ export function createOverview() {
     setText(findElement('f-workers'), `${online} of ${formatCount(workers.length, 'worker')} online`);
     setText(findElement('f-cpu'), formatPercent(host.cpu));
     setText(findElement('f-cores'), `of ${formatCount(host.cores, 'core')}`);
-    setText(findElement('f-memory'), bytes(host.memoryUsedBytes));
-    setText(findElement('f-total'), `of ${bytes(host.memoryTotalBytes)}`);
+    setText(findElement('f-memory'), formatBytes(host.memoryUsedBytes));
+    setText(findElement('f-total'), `of ${formatBytes(host.memoryTotalBytes)}`);
     findElement('bar').style.width =
       `${Math.min(100, (host.memoryUsedBytes / host.memoryTotalBytes) * 100).toFixed(1)}%`;
     setText(findElement('f-load'), host.load1.toFixed(2));
     setText(findElement('f-loads'), `${host.load5.toFixed(2)}  ${host.load15.toFixed(2)}`);
-    setText(findElement('f-requests'), rate(sum(apps, 'requestsPerS')));
+    setText(findElement('f-requests'), formatRate(sum(apps, 'requestsPerS')));
     const failing = sum(apps, 'errorsPerS');
-    setText(findElement('f-errors'), failing > 0 ? `${rate(failing)} failed` : 'none failed');
+    setText(findElement('f-errors'), failing > 0 ? `${formatRate(failing)} failed` : 'none failed');
     findElement('f-errors').classList.toggle('errors', failing > 0);
     spark.draw(store.sparks.get('host') ?? []);
     const concerns = findConcerns({ ...store, sample, nowMs });

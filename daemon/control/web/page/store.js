@@ -1,11 +1,9 @@
-import { addToSparks, SPARK_POINTS } from './sparkline.js';
-import { appKey, workerKey } from './rows.js';
+import { addToSparks } from '../../../../lib/figures/trends.js';
 
 /** @import { LoggedEvent } from '../../../../lib/shared/event-log.js' */
-/** @import { MetricsHistory, MetricsSample } from '../../../../lib/shared/metrics.js' */
+/** @import { MetricsHistory, MetricsSample, Points } from '../../../../lib/shared/metrics.js' */
 /** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Phase, Welcome } from './connection.js' */
-/** @import { Points } from './sparkline.js' */
 
 /**
  * @typedef {object} Store
@@ -42,19 +40,7 @@ export function emptyStore() {
  * @returns {Store}
  */
 export function storeSample(store, { history, ...sample }, heardAt) {
-  const seconds = store.sample ? Math.round((sample.atMs - store.sample.atMs) / 1_000) : 1;
-  const known = history ? sparksOf(history) : null;
-  const sparks =
-    known ??
-    addToSparks(
-      store.sparks,
-      [
-        ...sample.apps.map(({ name, cpu }) => ({ key: appKey(name), cpu })),
-        ...sample.workers.map(({ id, cpu }) => ({ key: workerKey(id), cpu })),
-        { key: 'host', cpu: sample.host.cpu },
-      ],
-      Math.max(0, seconds - 1),
-    );
+  const sparks = addToSparks(store.sparks, { sample, history }, store.sample?.atMs);
   return { ...store, sample, heardAt, sparks };
 }
 
@@ -89,12 +75,3 @@ export function computeStaleMs({ phase, sample, heardAt }, now) {
 }
 
 const STALE_MS = 4_000;
-
-/** @param {MetricsHistory} history */
-function sparksOf({ workers, apps, host }) {
-  /** @type {Map<string, Points>} */
-  const sparks = new Map([['host', (host?.cpu ?? []).slice(-SPARK_POINTS)]]);
-  for (const { name, series } of apps) sparks.set(appKey(name), series.cpu ?? []);
-  for (const { id, series } of workers) sparks.set(workerKey(id), series.cpu ?? []);
-  return sparks;
-}

@@ -1,54 +1,25 @@
+import { formatRate } from '../../../../lib/figures/format.js';
+import { figureText, listRows, mergeStatus, SORTED, uptimeText, workerRows } from '../../../../lib/figures/rows.js';
 import { arrange, attribute, el, setText } from './dom.js';
-import { bytes, delay, formatPercent, rate, uptime } from './format.js';
 import { writeFragment } from './route.js';
-import { isLively, oldestStart, listRows, mergeStatus, workerRows } from './rows.js';
 import { createSpark } from './sparkline.js';
 
-/** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
-/** @import { Row, Sort, SortField } from './rows.js' */
-/** @import { Points } from './sparkline.js' */
+/** @import { Row, Sort, SortField } from '../../../../lib/figures/rows.js' */
+/** @import { MetricsSample, Points } from '../../../../lib/shared/metrics.js' */
 
-/**
- * @typedef {object} Figure
- * @property {SortField} field
- * @property {string} title
- * @property {string} about
- * @property {(row: Row, nowMs: number) => string} text
- */
-
-/** @type {Figure[]} */
+/** @type {{ field: SortField, title: string, about: string }[]} */
 const FIGURES = [
-  { field: 'cpu', title: 'CPU', about: 'Percent of one core', text: (row) => formatPercent(of(row).cpu) },
-  { field: 'memory', title: 'Memory', about: 'Resident memory', text: (row) => bytes(of(row).memoryBytes) },
-  { field: 'requests', title: 'Req/s', about: 'Requests per second', text: (row) => rate(of(row).http?.requestsPerS) },
-  {
-    field: 'latency',
-    title: 'p99',
-    about: '99 of 100 responses are faster',
-    text: (row) => delay(of(row).http?.latencyP99Ms),
-  },
-  {
-    field: 'delay',
-    title: 'Loop',
-    about: 'Delay of the event loop, 99th percentile of the last second',
-    text: (row) => delay(of(row).delayP99Ms),
-  },
-  { field: 'restarts', title: 'Restarts', about: 'Starts except the first', text: (row) => String(of(row).restarts) },
-  {
-    field: 'uptime',
-    title: 'Uptime',
-    about: 'Since its oldest process started',
-    text: (row, nowMs) => uptime(oldestStart(row.workers), nowMs),
-  },
+  { field: 'cpu', title: 'CPU', about: 'Percent of one core' },
+  { field: 'memory', title: 'Memory', about: 'Resident memory' },
+  { field: 'requests', title: 'Req/s', about: 'Requests per second' },
+  { field: 'latency', title: 'p99', about: '99 of 100 responses are faster' },
+  { field: 'delay', title: 'Loop', about: 'Delay of the event loop, 99th percentile of the last second' },
+  { field: 'restarts', title: 'Restarts', about: 'Starts except the first' },
+  { field: 'uptime', title: 'Uptime', about: 'Since its oldest process started' },
 ];
 
 /** Minimum time between two sorts by values that change all the time, in ms. */
 const KEPT_MS = 5_000;
-
-/** @param {Row} row */
-function of({ app, worker }) {
-  return /** @type {NonNullable<Row['app'] | Row['worker']>} */ (app ?? worker);
-}
 
 /**
  * @typedef {object} Line
@@ -79,7 +50,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
 
   const heads = [
     head('name', 'Name', '', 'c-name'),
-    head('state', 'State', '', 'c-state'),
+    head('status', 'State', '', 'c-state'),
     ...FIGURES.map(({ field, title, about }) => head(field, title, about, `c-${field}`)),
     el('th', { scope: 'col', role: 'columnheader', className: 'c-spark' }, 'CPU, 1 min'),
   ];
@@ -213,13 +184,13 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     function show(now, { sparks, nowMs }) {
       attribute(tr, 'aria-expanded', now.isExpanded === null ? null : String(now.isExpanded));
       more.hidden = now.isExpanded === null;
-      const { namespace } = of(now);
+      const { namespace } = now.of;
       setText(aside, isWorker ? `id ${now.worker?.id}` : namespace === 'default' ? '' : namespace);
       showState(state, now);
-      for (const [at, { text }] of FIGURES.entries())
-        setText(/** @type {Element} */ (figures[at].firstElementChild), text(now, nowMs));
-      const failing = of(now).http?.errorsPerS ?? 0;
-      setText(errors, failing > 0 ? `${rate(failing)} failed` : '');
+      for (const [at, { field }] of FIGURES.entries())
+        setText(/** @type {Element} */ (figures[at].firstElementChild), cellText(now, field, nowMs) || '–');
+      const failing = now.of.http?.errorsPerS ?? 0;
+      setText(errors, failing > 0 ? `${formatRate(failing)} failed` : '');
       spark.draw(sparks.get(now.key) ?? []);
     }
   }
@@ -255,13 +226,24 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     }[event.key];
     if (to !== undefined) lines.get(rows[Math.max(0, Math.min(rows.length - 1, to))].key)?.tr.focus();
     else if (event.key === 'Enter') onOpen(row);
-    else if (event.key === 'ArrowRight' && row.isExpanded === false) flip(of(row).name);
-    else if (event.key === 'ArrowLeft' && row.isExpanded) flip(of(row).name);
+    else if (event.key === 'ArrowRight' && row.isExpanded === false) flip(row.of.name);
+    else if (event.key === 'ArrowLeft' && row.isExpanded) flip(row.of.name);
     else if (event.key === 'ArrowLeft' && row.app === null)
       lines.get(rows.slice(0, at).findLast(({ app }) => app !== null)?.key ?? '')?.tr.focus();
     else return;
     event.preventDefault();
   }
+}
+
+/**
+ * @param {Row} row
+ * @param {SortField} field
+ * @param {number} nowMs
+ */
+function cellText({ of, workers }, field, nowMs) {
+  return field in SORTED
+    ? figureText(of, SORTED[/** @type {keyof typeof SORTED} */ (field)])
+    : uptimeText(workers, nowMs);
 }
 
 /**
@@ -281,5 +263,13 @@ export function showState(node, { workers }) {
  * @param {SortField} field
  */
 function isNumber(field) {
-  return field !== 'name' && field !== 'state';
+  return field !== 'name' && field !== 'status';
+}
+
+/**
+ * Whether the values of this column change all the time.
+ * @param {SortField} field
+ */
+function isLively(field) {
+  return isNumber(field) && field !== 'restarts';
 }

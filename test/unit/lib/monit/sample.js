@@ -48,6 +48,8 @@ export function sampleOf(apps, atMs = 1_000_000) {
       const own = workers.filter((worker) => worker.name === name);
       return {
         ...own[0],
+        heapLimitBytes: undefined,
+        handles: undefined,
         workers: own.length,
         online: own.filter(({ status }) => status === 'online').length,
         cpu: sum(own, 'cpu'),

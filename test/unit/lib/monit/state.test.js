@@ -212,13 +212,13 @@ test('the history is put before the samples, and missing samples are gaps', () =
     },
   });
   expect(shown.state().trend?.series.cpu).toEqual([1, 2, 3, 1.5]);
-  expect(shown.state().trend?.series.requestsPerS).toEqual([null, null, null, 12]);
+  expect(shown.state().trend?.series.requestsPerS).toEqual([null, null, 12, 12]);
   shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_004_000) });
   expect(shown.state().trend?.series.cpu).toEqual([1, 2, 3, 1.5, null, null, 1.5]);
   for (let tick = 5; tick < 900; tick += 1)
     shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_000_000 + tick * 1_000) });
-  expect(shown.state().trend?.series.cpu).toHaveLength(300);
-  expect(shown.state().sparks.get('worker 0')).toHaveLength(40);
+  expect(shown.state().trend?.series.cpu).toHaveLength(600);
+  expect(shown.state().sparks.get('worker 0')).toHaveLength(60);
 });
 
 test('charts of six hours show the history of the manager, including a short peak', () => {

@@ -59,7 +59,7 @@ test('an unplanned crash is shown for a quarter of an hour, and a requested one 
 
 test('a blocked event loop is shown while it is blocked', () => {
   expect(look({ sample: sample([worker({ reportAgeMs: 4_200 })]) })).toEqual([
-    { level: 'bad', app: 'api', text: 'api: the event loop of instance 0 has been blocked for 4.2 s' },
+    { level: 'bad', app: 'api', text: 'api: the event loop of instance 0 has been blocked for 4.2s' },
   ]);
   expect(look({ sample: sample([worker({ reportAgeMs: 4_200, isNode: false })]) })).toEqual([]);
 });

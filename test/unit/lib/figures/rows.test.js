@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { listRows } from '../../../../../daemon/control/web/page/rows.js';
-import { sample, worker } from './samples.js';
+import { listRows, mergeStatus, uptimeText } from '../../../../lib/figures/rows.js';
+import { sample, worker } from '../../control/web/page/samples.js';
 
 const keys = (o) => listRows(o).map(({ key }) => key);
 const of = (name, count, from = 0) =>
   Array.from({ length: count }, (_, slot) => worker({ id: from + slot, name, slot }));
 
-describe('the rows of the table', () => {
+describe('the rows of apps', () => {
   test('an app of one worker is one row; several workers are below it, and many are hidden', () => {
     const one = sample([...of('many', 9, 10), ...of('one', 1), ...of('two', 2, 1)]);
     expect(keys({ sample: one })).toEqual(['app many', 'app one', 'app two', 'worker 1', 'worker 2']);
@@ -30,7 +30,7 @@ describe('the rows of the table', () => {
     ['delay', ['app b', 'app a', 'app c']],
     ['restarts', ['app c', 'app a', 'app b']],
     ['uptime', ['app c', 'app a', 'app b']],
-    ['state', ['app b', 'app a', 'app c']],
+    ['status', ['app b', 'app a', 'app c']],
     ['name', ['app a', 'app b', 'app c']],
   ])('are sorted by %s, and in reverse', (field, expected) => {
     const apps = sample([
@@ -60,6 +60,11 @@ describe('the rows of the table', () => {
     expect(keys({ sample: apps, sort: { field, isReversed: true } }).at(-1)).toBe(expected[0]);
   });
 
+  test('below an app are in reverse order, too, if they are sorted by name', () => {
+    const sort = { field: 'name', isReversed: true };
+    expect(keys({ sample: sample(of('api', 2)), sort })).toEqual(['app api', 'worker 1', 'worker 0']);
+  });
+
   test('keep a held order, and new rows are inserted', () => {
     const held = new Map([
       ['app a', 0],
@@ -78,7 +83,7 @@ describe('the rows of the table', () => {
   });
 
   test.each([
-    ['AP', ['app api', 'worker 0', 'worker 1']],
+    [' AP ', ['app api', 'worker 0', 'worker 1']],
     ['101', ['app api', 'worker 1']],
     ['errored', ['app job']],
     ['shop', ['app job']],
@@ -95,4 +100,26 @@ describe('the rows of the table', () => {
       }),
     ).toEqual(expected);
   });
+});
+
+test.each([
+  [['online', 'stopped'], 'online'],
+  [['stopped', 'launching'], 'launching'],
+  [['stopping', 'launching'], 'launching'],
+  [['online', 'waiting restart', 'errored'], 'errored'],
+  [['online', 'of a newer manager'], 'online'],
+  [[], 'stopped'],
+])('an app whose workers are %j is %s', (states, status) => {
+  expect(mergeStatus(states.map((one) => ({ status: one })))).toBe(status);
+});
+
+test('the uptime of an app is that of its oldest process', () => {
+  const workers = [
+    worker({ startedAtMs: 9_000 }),
+    worker({ startedAtMs: 4_000 }),
+    worker({ startedAtMs: 1_000, pid: 0 }),
+    worker({ startedAtMs: null }),
+  ];
+  expect(uptimeText(workers, 10_000)).toBe('6s');
+  expect(uptimeText(workers.slice(2), 10_000)).toBe('');
 });

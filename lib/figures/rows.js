@@ -1,0 +1,262 @@
+// Knows: figures, order and facts of apps, for list, monit, describe and the dashboard.
+// Must not: import anything of Node.js, because the dashboard loads these files in a browser; draw.
+// Start at: listRows(), then format.js; trends.js has the values over time, facts.js the settings.
+import { formatBytes, formatDelay, formatPercent, formatRate, formatUptime } from './format.js';
+
+/** @import { AppSample, MetricsSample, WorkerSample } from '../shared/metrics.js' */
+/** @import { ShownStatus } from '../shared/wire/protocol.js' */
+
+/** @typedef {AppSample | WorkerSample} Sample */
+
+/**
+ * An app with one worker has only one row, with both `app` and `worker`.
+ * @typedef {object} Row
+ * @property {string} key
+ * @property {Sample} of  The figures of the row.
+ * @property {AppSample | null} app  Null: the row is a worker below its app.
+ * @property {WorkerSample | null} worker  Null: the row is an app with several workers.
+ * @property {WorkerSample[]} workers
+ * @property {boolean | null} isExpanded  Null: the row cannot be expanded.
+ */
+
+/** @typedef {'name' | 'status' | 'uptime' | keyof typeof SORTED} SortField */
+
+/** @typedef {{ field: SortField, isReversed: boolean }} Sort */
+
+/** @typedef {Map<string, number> | null} Held  Places by key, if rows must not move. */
+
+/** Apps with more workers are collapsed at first. */
+export const SHOWN_WORKERS = 8;
+
+/** @type {ShownStatus[]} */
+export const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'stopped', 'online'];
+
+/** @param {{ status: ShownStatus }[]} workers */
+export function worstStatus(workers) {
+  const worst = WORST_FIRST.find((status) => workers.some((worker) => worker.status === status));
+  // A newer manager may have a status that is not in the list.
+  return worst ?? workers[0]?.status ?? 'stopped';
+}
+
+/**
+ * Like worstStatus(), but an app of which only some workers are stopped is online.
+ * @param {{ status: ShownStatus }[]} workers
+ */
+export function mergeStatus(workers) {
+  const worst = worstStatus(workers);
+  return worst === 'stopped' && workers.some(({ status }) => status === 'online') ? 'online' : worst;
+}
+
+/**
+ * Whether the slot is down although the user did not stop it.
+ * @param {ShownStatus} status
+ */
+export function needsAttention(status) {
+  return status === 'errored' || status === 'waiting restart';
+}
+
+/** @param {string} name */
+export const appKey = (name) => `app ${name}`;
+/** @param {number} id */
+export const workerKey = (id) => `worker ${id}`;
+
+/** Other figures are whole numbers. @type {Record<string, (value: number) => string>} */
+const FORMATS = {
+  cpu: formatPercent,
+  memoryBytes: formatBytes,
+  heapUsedBytes: formatBytes,
+  heapLimitBytes: formatBytes,
+  elu: (share) => `${Math.round(share * 100)}%`,
+  delayP99Ms: formatDelay,
+  gcMsPerS: (ms) => `${formatDelay(ms)}/s`,
+  requestsPerS: formatRate,
+  errorsPerS: formatRate,
+  latencyP50Ms: formatDelay,
+  latencyP95Ms: formatDelay,
+  latencyP99Ms: formatDelay,
+};
+
+/**
+ * @param {Sample} of
+ * @param {string} name  A field of the sample, or of its `http`.
+ * @returns {number | null}  Null: the value is not known.
+ */
+export function readFigure(of, name) {
+  const all = /** @type {Record<string, any>} */ (of);
+  return all[name] ?? all.http?.[name] ?? null;
+}
+
+/**
+ * @param {string} name
+ * @param {number | null | undefined} value
+ * @returns {string}  Empty: the value is not known.
+ */
+export function formatFigure(name, value) {
+  return value === null || value === undefined ? '' : (FORMATS[name] ?? String)(value);
+}
+
+/**
+ * @param {Sample} of
+ * @param {string} name
+ */
+export function figureText(of, name) {
+  return formatFigure(name, readFigure(of, name));
+}
+
+/**
+ * When the oldest process started.
+ * @param {{ pid: number, startedAtMs: number | null }[]} workers
+ * @returns {number | null}  Null: no process runs.
+ */
+export function oldestStart(workers) {
+  const starts = workers.flatMap(({ pid, startedAtMs }) => (pid && startedAtMs !== null ? [startedAtMs] : []));
+  return starts.length === 0 ? null : Math.min(...starts);
+}
+
+/**
+ * @param {Parameters<typeof oldestStart>[0]} workers
+ * @param {number} nowMs
+ * @returns {string}  Empty: no process runs.
+ */
+export function uptimeText(workers, nowMs) {
+  const start = oldestStart(workers);
+  return start === null ? '' : formatUptime(nowMs - start);
+}
+
+/**
+ * @param {object} o
+ * @param {Pick<MetricsSample, 'apps' | 'workers'>} o.sample
+ * @param {string} [o.filter]
+ * @param {Sort} [o.sort]
+ * @param {Set<string>} [o.flipped]  Apps that the user has expanded or collapsed.
+ * @param {Held} [o.held]
+ * @returns {Row[]}
+ */
+export function listRows({
+  sample,
+  filter = '',
+  sort = { field: 'name', isReversed: false },
+  flipped = new Set(),
+  held = null,
+}) {
+  const workersOf = groupByApp(sample.workers);
+  const apps = sample.apps.map((app) => {
+    const workers = workersOf.get(app.name) ?? [];
+    return {
+      key: appKey(app.name),
+      of: app,
+      app,
+      worker: workers.length === 1 ? workers[0] : null,
+      workers,
+      isExpanded: workers.length < 2 ? null : workers.length <= SHOWN_WORKERS !== flipped.has(app.name),
+    };
+  });
+  return sortRows(apps, sort, held).flatMap((row) => {
+    const { of, workers } = row;
+    const isMeant = includes([of.name, of.namespace], filter);
+    const meant = workers.filter(
+      ({ id, pid, status }) => isMeant || includes([String(id), String(pid), status], filter),
+    );
+    if (!isMeant && meant.length === 0) return [];
+    return [row, ...(row.isExpanded ? workerRows(meant, { sort, held }) : [])];
+  });
+}
+
+/**
+ * @param {WorkerSample[]} workers
+ * @param {{ sort: Sort, held: Held }} o
+ * @returns {Row[]}
+ */
+export function workerRows(workers, { sort, held }) {
+  const rows = workers.map((worker) => ({
+    key: workerKey(worker.id),
+    of: worker,
+    app: null,
+    worker,
+    workers: [worker],
+    isExpanded: null,
+  }));
+  return sortRows(rows, sort, held);
+}
+
+/**
+ * @template {{ name: string }} T
+ * @param {T[]} workers
+ */
+export function groupByApp(workers) {
+  /** @type {Map<string, T[]>} */
+  const found = new Map();
+  for (const worker of workers) {
+    const same = found.get(worker.name);
+    if (same) same.push(worker);
+    else found.set(worker.name, [worker]);
+  }
+  return found;
+}
+
+/** Figures by which rows can be sorted, from the greatest. */
+export const SORTED = {
+  cpu: 'cpu',
+  memory: 'memoryBytes',
+  requests: 'requestsPerS',
+  latency: 'latencyP99Ms',
+  delay: 'delayP99Ms',
+  restarts: 'restarts',
+};
+
+/**
+ * @param {SortField} field
+ * @returns {(a: Row, b: Row) => number}
+ */
+function orderOf(field) {
+  if (field === 'name') return ({ of: a }, { of: b }) => compareNames(a, b);
+  /** @type {(row: Row) => number} */
+  const value =
+    field === 'status'
+      ? ({ workers }) => WORST_FIRST.indexOf(mergeStatus(workers))
+      : field === 'uptime'
+        ? ({ workers }) => oldestStart(workers) ?? Infinity
+        : ({ of }) => -(readFigure(of, SORTED[field]) ?? -1);
+  return (a, b) => compareValues(value(a), value(b));
+}
+
+/**
+ * @template {Row} T
+ * @param {T[]} rows
+ * @param {Sort} sort
+ * @param {Held} held
+ */
+function sortRows(rows, { field, isReversed }, held) {
+  const order = orderOf(field);
+  const sign = isReversed ? -1 : 1;
+  return rows.toSorted((a, b) => {
+    const places = [held?.get(a.key), held?.get(b.key)];
+    if (places[0] !== undefined && places[1] !== undefined) return places[0] - places[1];
+    return sign * order(a, b) || compareNames(a.of, b.of);
+  });
+}
+
+/**
+ * @param {{ name: string, id?: number }} a
+ * @param {{ name: string, id?: number }} b
+ */
+export function compareNames(a, b) {
+  return compareValues(a.name, b.name) || (a.id ?? 0) - (b.id ?? 0);
+}
+
+/**
+ * @param {string | number} a
+ * @param {string | number} b
+ */
+export function compareValues(a, b) {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/**
+ * @param {string[]} texts
+ * @param {string} filter
+ */
+function includes(texts, filter) {
+  const wanted = filter.trim().toLowerCase();
+  return wanted === '' || texts.some((text) => text.toLowerCase().includes(wanted));
+}
