@@ -1,5 +1,6 @@
 // Two kinds of clients connect to the lock (lock.js): commands that wait for control or watch the
 // keeper, and agents that have lost their IPC channel to a keeper.
+import { createLineReader } from '../../lib/shared/daemon/lines.js';
 import { PROTOCOL } from './protocol.js';
 
 /** @import { Socket } from 'node:net' */
@@ -103,7 +104,7 @@ function say(socket, message) {
   socket.write(JSON.stringify(message) + '\n');
 }
 
-const MAX_LINE = 64 * 1024;
+const LINE_MAX_BYTES = 64 * 1024;
 
 /**
  * A line that is too long, or not JSON, closes the connection.
@@ -111,17 +112,12 @@ const MAX_LINE = 64 * 1024;
  * @param {(message: Record<string, unknown>) => void} onMessage
  */
 function readMessages(socket, onMessage) {
-  let rest = '';
-  socket.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) {
-      const message = parse(line);
-      if (message === null) return void socket.destroy();
-      onMessage(message);
-    }
-    if (rest.length > MAX_LINE) socket.destroy();
-  });
+  const onLine = (/** @type {string} */ line) => {
+    const message = parse(line);
+    if (message === null) socket.destroy();
+    else if (!socket.destroyed) onMessage(message);
+  };
+  socket.on('data', createLineReader({ maxBytes: LINE_MAX_BYTES, onLine, onTooLong: () => socket.destroy() }));
 }
 
 /**

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { findKeeper } from '../client/keeper-socket.js';
 import { tryConnect } from '../client/try-connect.js';
+import { createLineReader } from '../shared/daemon/lines.js';
 import { TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
-import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js';
+import { parseLine, requestLine } from '../shared/wire/rpc.js';
 
 /** @import { Socket } from 'node:net' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
@@ -66,8 +67,8 @@ function welcomed(socket, signal) {
         finish({ keeperPid: said.keeper.pid, controlPid: () => controlPid, gone, leave: () => socket.destroy() });
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    const reader = createLineReader({ maxBytes: KEEPER_LINE_MAX_BYTES, onLine, onTooLong: () => socket.destroy() });
-    socket.on('data', reader.push).on('error', () => socket.destroy());
+    const read = createLineReader({ maxBytes: KEEPER_LINE_MAX_BYTES, onLine, onTooLong: () => socket.destroy() });
+    socket.on('data', read).on('error', () => socket.destroy());
     void gone.then(() => finish(null));
     if (signal.aborted) onAbort();
   });
@@ -117,9 +118,9 @@ export async function askControl(sock, signal) {
     };
     const onAbort = () => finish();
     signal.addEventListener('abort', onAbort, { once: true });
-    const reader = createLineReader({ maxBytes: TO_CLIENT_MAX_BYTES, onLine: finish, onTooLong: () => finish() });
+    const read = createLineReader({ maxBytes: TO_CLIENT_MAX_BYTES, onLine: finish, onTooLong: () => finish() });
     socket
-      .on('data', reader.push)
+      .on('data', read)
       .on('error', () => {})
       .on('close', () => finish());
     socket.write(requestLine(1, 'list', {}));

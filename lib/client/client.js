@@ -1,9 +1,10 @@
 // Knows: how to find control, start it, send requests, and send them again if control dies.
 // Must not: know what a method does, or print.
 // Start at: openClient(), then connect.js; log-stream.js and event-tail.js follow.
+import { createLineReader } from '../shared/daemon/lines.js';
 import { fromWire, NclustError, toWire } from '../shared/errors.js';
 import { PROTOCOL, TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
-import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js';
+import { parseLine, requestLine } from '../shared/wire/rpc.js';
 import { createInbox } from './notification-queue.js';
 import { connectionLostError, PendingRequests } from './pending-requests.js';
 
@@ -175,7 +176,7 @@ export class Client {
 
   /** @param {Socket} socket */
   #listen(socket) {
-    const reader = createLineReader({
+    const read = createLineReader({
       maxBytes: TO_CLIENT_MAX_BYTES,
       onLine: (line) => this.#onLine(line),
       onTooLong: () => {
@@ -190,7 +191,7 @@ export class Client {
         socket.destroy();
       },
     });
-    socket.on('data', reader.push);
+    socket.on('data', read);
     socket.on('error', () => {}); // 'close' follows.
     socket.on('close', () => this.#onBroken(socket));
   }

@@ -1,7 +1,9 @@
 import { closeSync, fstatSync, readSync, statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { createWholeLines } from '../shared/daemon/lines.js';
 import { openSegments, parseEvents } from '../shared/event-log.js';
 
+/** @import { WholeLines } from '../shared/daemon/lines.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 
 /** Interval of checks if the system cannot report changes of the log, in ms. */
@@ -103,7 +105,7 @@ function createReader(path) {
     const isGap = place !== null && at === -1;
     for (const { fd, ino } of newer) {
       if (place) closeSync(place.fd);
-      place = { fd, ino, at: 0, rest: Buffer.alloc(0) };
+      place = { fd, ino, at: 0, lines: createWholeLines(Infinity) };
       entries.push(...readNewEntries(place));
     }
     return { entries, isGap };
@@ -118,10 +120,7 @@ function createReader(path) {
   };
 }
 
-/**
- * @typedef {{ fd: number, ino: number, at: number, rest: Buffer }} Place  `rest`: an incomplete
- *   line.
- */
+/** @typedef {{ fd: number, ino: number, at: number, lines: WholeLines }} Place */
 
 /**
  * @param {string} path
@@ -138,17 +137,15 @@ function isSameFile(path, { ino }) {
  */
 function readNewEntries(place) {
   // If another program has truncated the file, reads it from its beginning.
-  if (fstatSync(place.fd).size < place.at) Object.assign(place, { at: 0, rest: Buffer.alloc(0) });
-  const chunks = [place.rest];
+  if (fstatSync(place.fd).size < place.at) Object.assign(place, { at: 0, lines: createWholeLines(Infinity) });
+  const chunk = Buffer.alloc(READ_BYTES);
+  /** @type {LoggedEvent[]} */
+  const entries = [];
   for (;;) {
-    const chunk = Buffer.alloc(READ_BYTES);
     const bytes = readSync(place.fd, chunk, 0, READ_BYTES, place.at);
-    if (bytes === 0) break;
+    if (bytes === 0) return entries;
     place.at += bytes;
-    chunks.push(chunk.subarray(0, bytes));
+    for (const piece of place.lines.push(chunk.subarray(0, bytes)))
+      entries.push(...parseEvents(piece.bytes.toString()));
   }
-  const all = Buffer.concat(chunks);
-  const end = all.lastIndexOf(0x0a) + 1;
-  place.rest = all.subarray(end);
-  return parseEvents(all.subarray(0, end).toString());
 }

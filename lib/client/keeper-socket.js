@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createLineReader } from '../shared/daemon/lines.js';
 import { wakeKeeper } from '../shared/daemon/keeper-process.js';
-import { createLineReader } from '../shared/wire/rpc.js';
 import { tryConnect } from './try-connect.js';
 
 /** @import { Socket } from 'node:net' */
@@ -53,7 +53,7 @@ export function waitForControl(socket, signal, on) {
       socket.destroy();
       resolve(outcome);
     };
-    const reader = createLineReader({
+    const read = createLineReader({
       maxBytes: KEEPER_LINE_MAX_BYTES,
       onTooLong: () => finish('gone'),
       onLine: (line) => {
@@ -68,7 +68,7 @@ export function waitForControl(socket, signal, on) {
       },
     });
     signal.addEventListener('abort', onAbort, { once: true });
-    socket.on('data', reader.push);
+    socket.on('data', read);
     socket.on('error', () => {}); // 'close' follows.
     socket.on('close', () => finish('gone'));
     if (signal.aborted) onAbort();

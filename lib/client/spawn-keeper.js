@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { createLineReader } from '../shared/daemon/lines.js';
 import { OF_KEEPER } from '../shared/daemon/keeper-process.js';
 import { fromFields, NclustError } from '../shared/errors.js';
 import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../shared/host/daemon-node.js';
-import { createLineReader } from '../shared/wire/rpc.js';
 
 /** @import { Socket } from 'node:net' */
 /** @import { HomePaths } from '../shared/paths.js' */
@@ -89,9 +89,9 @@ function readReport(pipe, signal) {
       pipe.destroy();
       resolve(line);
     };
-    const reader = createLineReader({ maxBytes: REPORT_MAX_BYTES, onLine: finish, onTooLong: () => finish(null) });
+    const read = createLineReader({ maxBytes: REPORT_MAX_BYTES, onLine: finish, onTooLong: () => finish(null) });
     signal.addEventListener('abort', onAbort, { once: true });
-    pipe.on('data', reader.push);
+    pipe.on('data', read);
     pipe.on('error', () => {}); // 'close' follows.
     pipe.on('close', () => finish(null));
   });

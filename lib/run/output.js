@@ -3,9 +3,11 @@ import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { formatRecord, jsonRecord } from '../render/log-lines.js';
 import { formatTime, TIMESTAMP_FORMAT } from '../render/log-time.js';
+import { createWholeLines } from '../shared/daemon/lines.js';
 import { createFrameReader } from '../shared/wire/output-frame.js';
 
 /** @import { Socket } from 'node:net' */
+/** @import { WholeLines } from '../shared/daemon/lines.js' */
 /** @import { FrameHead } from '../shared/wire/output-frame.js' */
 /** @import { LogEntry, LogStream } from '../shared/wire/protocol.js' */
 /** @import { Sink } from './sink.js' */
@@ -46,9 +48,9 @@ export async function openOutput(path, { sinks, outputOf = (_name, stream) => st
   function show(head, bytes) {
     const { stream, isEnd } = head;
     const key = `${head.instanceId} ${stream}`;
-    const lines = streams.get(key) ?? createWholeLines();
+    const lines = streams.get(key) ?? createWholeLines(LINE_MAX_BYTES);
     streams.set(key, lines);
-    const whole = isEnd ? lines.end() : lines.push(bytes);
+    const whole = Buffer.concat((isEnd ? lines.end() : lines.push(bytes)).map((piece) => piece.bytes));
     if (isEnd) streams.delete(key);
     const written = whole.length === 0 ? null : sinks[outputOf(head.name, stream)].write(key, shape(head, whole));
     if (isEnd) onEnded();
@@ -105,68 +107,8 @@ async function isWithin(ms, promise) {
   return first === true;
 }
 
-const NEWLINE = 0x0a;
-const LINE_END = Buffer.from('\n');
-const NOTHING = Buffer.alloc(0);
-
 /** A longer line is written in parts. */
 const LINE_MAX_BYTES = 16 * 1024 * 1024;
-
-/**
- * Holds back an unfinished line, so that lines of several processes do not mix.
- * @typedef {object} WholeLines
- * @property {(bytes: Buffer) => Buffer} push  Returns finished lines, and parts of a line that is
- *   too long. Keeps a copy of the rest.
- * @property {() => Buffer} end  Returns the unfinished line, with a line end.
- */
-
-/** @returns {WholeLines} */
-export function createWholeLines() {
-  /** @type {Buffer[]} */
-  let held = [];
-  let heldBytes = 0;
-
-  /** @param {Buffer} bytes */
-  function hold(bytes) {
-    if (bytes.length > 0) held.push(Buffer.from(bytes));
-    heldBytes += bytes.length;
-  }
-
-  /** @param {Buffer} end */
-  function finish(end) {
-    const bytes = Buffer.concat([...held, end]);
-    held = [];
-    heldBytes = 0;
-    return bytes;
-  }
-
-  return {
-    push(bytes) {
-      const end = bytes.lastIndexOf(NEWLINE) + 1;
-      const whole = end === 0 ? NOTHING : finish(bytes.subarray(0, end));
-      hold(bytes.subarray(end));
-      if (heldBytes <= LINE_MAX_BYTES) return whole;
-      const long = finish(NOTHING);
-      const characters = endOfCharacters(long);
-      hold(long.subarray(characters));
-      return Buffer.concat([whole, long.subarray(0, characters)]);
-    },
-    end: () => (heldBytes === 0 ? NOTHING : finish(LINE_END)),
-  };
-}
-
-/**
- * @param {Buffer} bytes
- * @returns {number}  End of the last whole UTF-8 character. Bytes that are not UTF-8: the length.
- */
-function endOfCharacters(bytes) {
-  for (let at = bytes.length - 1; at >= Math.max(0, bytes.length - 4); at--) {
-    if ((bytes[at] & 0xc0) === 0x80) continue;
-    const size = bytes[at] >= 0xf0 ? 4 : bytes[at] >= 0xe0 ? 3 : bytes[at] >= 0xc0 ? 2 : 1;
-    return at + size > bytes.length ? at : bytes.length;
-  }
-  return bytes.length;
-}
 
 /** @typedef {(head: FrameHead, lines: Buffer) => Buffer} Shape  Formats whole lines. */
 

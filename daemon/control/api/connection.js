@@ -1,13 +1,7 @@
+import { createLineReader } from '../../../lib/shared/daemon/lines.js';
 import { toWire } from '../../../lib/shared/errors.js';
 import { TO_SERVER_MAX_BYTES } from '../../../lib/shared/wire/protocol.js';
-import {
-  createLineReader,
-  errorLine,
-  notificationLine,
-  parseLine,
-  resultLine,
-  RPC_ERROR,
-} from '../../../lib/shared/wire/rpc.js';
+import { errorLine, notificationLine, parseLine, resultLine, RPC_ERROR } from '../../../lib/shared/wire/rpc.js';
 import { BadParams } from './params.js';
 
 /** @import { Duplex } from 'node:stream' */
@@ -88,7 +82,7 @@ export function serveConnection(socket, { answer, clock }) {
     sendLogNow,
     subscriptions: new Map(),
   };
-  const reader = createLineReader({
+  const read = createLineReader({
     maxBytes: TO_SERVER_MAX_BYTES,
     onLine,
     onTooLong: () =>
@@ -250,7 +244,7 @@ export function serveConnection(socket, { answer, clock }) {
 
   /** @param {Buffer} chunk */
   function onData(chunk) {
-    reader.push(chunk);
+    read(chunk);
     // A client that does not read its answers may not send more requests.
     if (socket.writableLength > QUEUE_MAX_BYTES / 2) socket.pause();
   }

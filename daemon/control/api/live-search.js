@@ -1,4 +1,4 @@
-/** @import { Part } from '../../../lib/shared/logs/filter.js' */
+/** @import { Part } from '../../../lib/shared/daemon/lines.js' */
 /** @import { LogEntry } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Follower } from '../logs/followers.js' */
 /** @import { Query } from '../logs/history/history.js' */

@@ -2,13 +2,13 @@
 // output into lines while no client follows. Start at: push(). hand-over.js handles a follower that
 // is added in the middle of a line.
 import { createHandOver, isSamePosition } from './hand-over.js';
-import { createLineSplitter } from './lines.js';
+import { createLineSplitter } from '../../../lib/shared/daemon/lines.js';
 
-/** @import { Part } from '../../../lib/shared/logs/filter.js' */
+/** @import { Part } from '../../../lib/shared/daemon/lines.js' */
 /** @import { LogEntry, LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { UnfinishedLine } from './hand-over.js' */
 /** @import { Mark } from './history/contents.js' */
-/** @import { LineSplitter } from './lines.js' */
+/** @import { LineSplitter } from '../../../lib/shared/daemon/lines.js' */
 /** @import { Position } from './write/open-file.js' */
 
 const NEWLINE = 0x0a;

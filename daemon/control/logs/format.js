@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
-import { createWholeLines } from './lines.js';
+import { createWholeLines } from '../../../lib/shared/daemon/lines.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Piece } from './lines.js' */
+/** @import { Piece } from '../../../lib/shared/daemon/lines.js' */
 
 /** Chunks are formatted in small slices, because V8 is slow to free strings above 128 KiB. */
 const SLICE_MAX_BYTES = 8 * 1024;

@@ -25,9 +25,9 @@
 //   3. a source, but there are other followers, The source keeps the bytes that it holds. The
 //      or another source has written after      follower gets the earlier bytes at once, as a
 //      this source                              separate entry.
-import { createLineSplitter, endOfCharacters } from './lines.js';
+import { createLineSplitter, endOfCharacters } from '../../../lib/shared/daemon/lines.js';
 
-/** @import { Part } from '../../../lib/shared/logs/filter.js' */
+/** @import { Part } from '../../../lib/shared/daemon/lines.js' */
 /** @import { LogEntry } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Follower, Place, Source } from './followers.js' */
 /** @import { Mark } from './history/contents.js' */

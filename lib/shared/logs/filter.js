@@ -1,15 +1,11 @@
 import { LEVELS, detectLevel, detectLevelEarly } from './level.js';
 import { createMatcher } from './safe-pattern.js';
 
+/** @import { Part } from '../daemon/lines.js' */
 /** @import { Level } from './level.js' */
 /** @import { Grep } from './safe-pattern.js' */
 
 export { LEVELS, detectLevel };
-
-/**
- * @typedef {{ line: object, isFirst: boolean, isLast: boolean }} Part  Parts of one line have the same
- *   `line`.
- */
 
 /**
  * @typedef {object} FilterOptions

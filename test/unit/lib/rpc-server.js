@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { toWire } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
-import { createLineReader, errorLine, notificationLine, parseLine, resultLine } from '../../../lib/shared/wire/rpc.js';
+import { createLineReader } from '../../../lib/shared/daemon/lines.js';
+import { errorLine, notificationLine, parseLine, resultLine } from '../../../lib/shared/wire/rpc.js';
 
 // Pids that no system uses, so that the tests do not read a real process.
 const HELLO = {
@@ -35,12 +36,12 @@ export async function openServer(handlers) {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
-    const reader = createLineReader({
+    const read = createLineReader({
       maxBytes: 1_000_000,
       onTooLong: () => socket.destroy(),
       onLine: (line) => onLine(line, socket),
     });
-    socket.on('data', reader.push);
+    socket.on('data', read);
   });
 
   function onLine(line, socket) {

@@ -1,8 +1,8 @@
+import { LINE_MAX_BYTES, createLineSplitter, endOfCharacters } from '../../../../lib/shared/daemon/lines.js';
 import { createYield, yieldToEventLoop } from '../../../../lib/shared/yield.js';
-import { LINE_MAX_BYTES, createLineSplitter, endOfCharacters } from '../lines.js';
 import { openContent, readLineTimes } from './content-reader.js';
 
-/** @import { Part } from '../../../../lib/shared/logs/filter.js' */
+/** @import { Part } from '../../../../lib/shared/daemon/lines.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { ContentReader, WrittenAt } from './content-reader.js' */
 /** @import { Content } from './contents.js' */

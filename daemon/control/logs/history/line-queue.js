@@ -2,10 +2,10 @@
 // and the positions of these lines.
 // Must not: open or look for a file; path-reader.js supplies the bytes.
 // Start at: append().
-import { createLineSplitter } from '../lines.js';
+import { createLineSplitter } from '../../../../lib/shared/daemon/lines.js';
 import { UNKNOWN } from './contents.js';
 
-/** @import { Part } from '../../../../lib/shared/logs/filter.js' */
+/** @import { Part } from '../../../../lib/shared/daemon/lines.js' */
 /** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { WrittenAt } from './content-reader.js' */

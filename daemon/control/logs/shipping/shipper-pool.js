@@ -1,7 +1,7 @@
 // Knows: log lines that are sent to syslog or a command, and how many of them were lost.
 // Must not: let an app or a log file wait for a target.
 // Start at: createShipperPool(), then shipper.js; transports.js has the connections.
-import { createLineSplitter } from '../lines.js';
+import { createLineSplitter } from '../../../../lib/shared/daemon/lines.js';
 import { createShipper, createTally } from './shipper.js';
 import { PARTING_MS } from './transports.js';
 
@@ -9,7 +9,7 @@ import { PARTING_MS } from './transports.js';
 /** @import { LogStream, Shipped } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Clock } from '../../host/clock.js' */
 /** @import { LogPlace } from '../app-logs.js' */
-/** @import { LineSplitter } from '../lines.js' */
+/** @import { LineSplitter } from '../../../../lib/shared/daemon/lines.js' */
 /** @import { ManagerLog } from '../manager-log.js' */
 /** @import { Connect } from './links.js' */
 /** @import { Shipper, Tally } from './shipper.js' */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLineFormat, createPlainFormat } from '../../../../daemon/control/logs/format.js';
-import { LINE_MAX_BYTES } from '../../../../daemon/control/logs/lines.js';
+import { LINE_MAX_BYTES } from '../../../../lib/shared/daemon/lines.js';
 import { createRandom, pickOne } from '../../../helpers/random.js';
 
 const atMs = new Date(2026, 10, 21, 14, 3, 9).getTime();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findLineFrom } from '../../../../../daemon/control/logs/history/last-lines.js';
-import { LINE_MAX_BYTES } from '../../../../../daemon/control/logs/lines.js';
+import { LINE_MAX_BYTES } from '../../../../../lib/shared/daemon/lines.js';
 
 test('a line without an end is not read to the end of the file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-lines-'));
