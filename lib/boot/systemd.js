@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createSerial } from '../shared/serial.js';
 
 /**
  * @typedef {object} Service
@@ -119,13 +120,13 @@ export function takeNotifier(env, talk) {
         );
       })
     );
-  let last = Promise.resolve();
+  const inTurn = createSerial();
   const watchdogMs = Number(WATCHDOG_USEC) / 1_000;
   return {
     say(...fields) {
-      last = last.then(() => send(fields));
+      void inTurn(() => send(fields)); // Never rejects.
     },
-    sent: () => last,
+    sent: () => inTurn(() => {}),
     watchdogMs: watchdogMs > 0 ? watchdogMs : null,
   };
 }

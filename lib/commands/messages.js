@@ -6,6 +6,7 @@ import { noManagerError } from '../client/not-running.js';
 import { toSafeLine } from '../render/log-lines.js';
 import { escapeControls, jsonLine, toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
+import { createSerial } from '../shared/serial.js';
 import { absoluteScripts, reachListed } from './apps/targets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -47,17 +48,17 @@ export async function* attach(context, [word, separator = '\n']) {
 
   const stop = new AbortController();
   const lines = createInterface({ input: process.stdin, terminal: false });
-  let sent = Promise.resolve();
+  const inTurn = createSerial();
   lines.on('line', (line) => {
-    sent = sent
-      .then(() => client.request('sendInput', { target, input: `${line}${separator}`, token: newToken() }))
-      .catch((error) => sayRefusal(context, error));
+    inTurn(() => client.request('sendInput', { target, input: `${line}${separator}`, token: newToken() })).catch(
+      (error) => sayRefusal(context, error),
+    );
   });
   const end = () => {
     stop.abort();
     void client.close();
   };
-  lines.once('close', () => void sent.then(end));
+  lines.once('close', () => void inTurn(end));
   const release = context.onInterrupt(end);
   try {
     yield* streamLogs(

@@ -1,15 +1,15 @@
 // Splits long work into turns, so that control answers its clients between two turns.
+import { createSerial } from './serial.js';
 
 /** Node.js runs all immediates of a phase before it reads a socket. So each turn gets its own. */
-let last = Promise.resolve();
+const inTurn = createSerial();
 
 /**
  * Lets other work of the event loop go first, and then one turn of each other long work.
  * @returns {Promise<void>}
  */
 export function yieldToEventLoop() {
-  last = last.then(() => new Promise((resolve) => void setImmediate(resolve)));
-  return last;
+  return inTurn(() => new Promise((resolve) => void setImmediate(resolve)));
 }
 
 const TURN_MS = 20;

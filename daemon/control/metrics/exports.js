@@ -1,4 +1,5 @@
 import { TICK_MS } from '../../../lib/shared/metrics.js';
+import { createSerial } from '../../../lib/shared/serial.js';
 import { isLocal, unservedNotice, writeWebAddress } from '../../../lib/shared/settings/listen-address.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
 
@@ -43,25 +44,14 @@ export function createExports({ metrics, settings, clock, managerLog, version })
   /** @type {(OtlpSender & { url: string, sentAtMs: number }) | null} */
   let sender = null;
   let isBusy = false;
-  /** @type {Promise<unknown>} */
-  let last = Promise.resolve();
+  /** A client that changed a setting must not get the result of an older setting. */
+  const inTurn = createSerial();
   let isClosed = false;
 
   /** @returns {Promise<Family[]>} */
   async function collect() {
     const { buildFamilies } = await import('./families.js');
     return buildFamilies(await metrics.exported(), version);
-  }
-
-  /**
-   * Runs `work` after earlier work, because a client that changed a setting must not get the result
-   * of an older setting.
-   * @param {() => Promise<void>} work
-   */
-  function inTurn(work) {
-    const done = last.then(work);
-    last = done.catch(() => {}); // The caller gets the error.
-    return done;
   }
 
   async function syncServer() {

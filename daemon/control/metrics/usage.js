@@ -1,3 +1,4 @@
+import { createSerial } from '../../../lib/shared/serial.js';
 import { countFds, createProcTreeReader } from '../host/processes.js';
 import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 
@@ -121,16 +122,9 @@ export function createSampler({ read, wanted }) {
   /** @type {Map<number, Usage>} */
   let latest = new Map();
   let isReading = false;
-  let turn = Promise.resolve();
-
-  /**
-   * @param {() => Promise<void>} one
-   *   Runs after earlier work. Errors are dropped, because the next tick follows soon.
-   */
-  function inTurn(one) {
-    turn = turn.then(one).catch(() => {});
-    return turn;
-  }
+  const serial = createSerial();
+  /** Drops errors, because the next tick follows soon. @param {() => Promise<void>} one */
+  const inTurn = (one) => serial(one).catch(() => {});
 
   return {
     usageOf: (pid) => latest.get(pid) ?? NOTHING,

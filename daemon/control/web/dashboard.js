@@ -3,6 +3,7 @@
 // Start at: createWeb(), then permissions.js; server.js has HTTP, sockets.js the WebSockets.
 import { rmSync } from 'node:fs';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
+import { createSerial } from '../../../lib/shared/serial.js';
 import {
   isLoopback,
   unservedNotice,
@@ -80,18 +81,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
   /** Why the dashboard could not listen. @type {string | null} */
   let problem = null;
   let isSyncing = false;
-  /** @type {Promise<unknown>} */
-  let last = Promise.resolve();
-
-  /**
-   * @template T
-   * @param {() => Promise<T>} work
-   */
-  function inTurn(work) {
-    const done = last.then(work);
-    last = done.catch(() => {}); // The caller gets the error.
-    return done;
-  }
+  const inTurn = createSerial();
 
   /** @param {WebAddress} address */
   async function serve(address) {

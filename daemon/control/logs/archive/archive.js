@@ -4,6 +4,7 @@
 import { rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { removeAsUser, removeEachAsUser } from '../../../../lib/shared/host/as-user.js';
+import { createSerial } from '../../../../lib/shared/serial.js';
 import { createYield } from '../../../../lib/shared/yield.js';
 import { timesFilePath } from '../times/format.js';
 import { compressSegment } from './compression.js';
@@ -86,16 +87,14 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   let working = Promise.resolve();
   /** By their plain path: segments that wait for their removal. @type {Map<string, string>} */
   const surplus = new Map();
-  /** @type {Promise<void>} */
-  let removing = Promise.resolve();
+  const removals = createSerial();
   /** @type {string[]} */
   let cutFolders = [];
   let isClosed = false;
   let isLookDue = false;
   /** Scans that run or wait. */
   let looks = 0;
-  /** @type {Promise<void>} */
-  let looking = Promise.resolve();
+  const scans = createSerial();
   const cancelLooks = clock.every(LOOK_EVERY_MS, lookInBackground);
   lookInBackground();
 
@@ -115,13 +114,10 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   /** Starts a scan after the scans that already run or wait. */
   function scan() {
     looks += 1;
-    looking = looking
-      .then(lookNow)
-      .catch((error) => managerLog('log-look-failed', { message: error.message }))
-      .finally(() => {
-        looks -= 1;
-      });
-    return looking;
+    return scans(async () => {
+      await lookNow().catch((error) => managerLog('log-look-failed', { message: error.message }));
+      looks -= 1;
+    });
   }
 
   async function lookNow() {
@@ -154,7 +150,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     for (const { plainPath } of planRetention(kept, { homeMaxTotalBytes, nowMs: clock.nowMs() }))
       surplus.set(plainPath, /** @type {string} */ (owners.get(plainPath)));
     for (let left = REMOVED_AT_ONCE; left > 0 && removeNext(); left -= 1);
-    if (surplus.size > 0) removing = removing.then(removeInTurns);
+    if (surplus.size > 0) void removals(removeInTurns); // Never rejects.
   }
 
   /** @returns {boolean}  False: no segment waits. */
@@ -321,16 +317,16 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
           `Remove files, or use another folder.`,
       ),
     async idle() {
-      await looking;
-      await removing;
+      await scans(() => {});
+      await removals(() => {});
       while (compressing) await working;
     },
     async close() {
       isClosed = true;
       cancelLooks();
       abort();
-      await looking;
-      await removing;
+      await scans(() => {});
+      await removals(() => {});
       await working;
     },
   };
