@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { countSavedApps } from '../client/not-running.js';
 import { connectOrLaunch } from '../client/connect.js';
 import { NclustError } from '../shared/errors.js';
@@ -49,9 +50,7 @@ export async function followManager({ home, notifier, talk, ending, send }) {
       (await connectOrLaunch(home)).destroy();
       visit = await visitKeeper(paths.run, AbortSignal.timeout(VISIT_MS));
       if (visit === null) {
-        await new Promise((resolve) => {
-          setTimeout(resolve, PAUSE_MS);
-        }); // Control is starting the next keeper.
+        await pause(PAUSE_MS); // Control is starting the next keeper.
         continue;
       }
       talk(`${attending ? 'The next' : 'The'} manager is keeper ${visit.keeperPid}, for ${home}.`);

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { findKeeper } from '../client/keeper-socket.js';
 import { tryConnect } from '../client/try-connect.js';
 import { createLineReader } from '../shared/daemon/lines.js';
@@ -33,9 +34,7 @@ export async function visitKeeper(run, signal) {
     const socket = await findKeeper(run, signal);
     if (socket === null) return null;
     if (socket !== 'busy') return welcomed(socket, signal);
-    await new Promise((resolve) => {
-      setTimeout(resolve, PAUSE_MS);
-    });
+    await pause(PAUSE_MS);
   }
 }
 

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createDeadline } from '../client/connect.js';
 import { askControl, visitKeeper } from './probe-manager.js';
 
 /** @import { HomePaths } from '../shared/paths.js' */
@@ -55,7 +57,8 @@ export async function attend({ paths, notifier, keeperPid, endHung, signal }) {
       silent.looks = 0;
     }
     const isSoon = what !== '' || report?.isStarting();
-    await rest((isSoon ? SOON_MS : everyMs) - (isSoon ? 0 : performance.now() - lookedMono), signal);
+    const restMs = isSoon ? SOON_MS : Math.max(0, everyMs - (performance.now() - lookedMono));
+    await pause(restMs, undefined, { signal }).catch(() => {}); // Aborted.
   }
 }
 
@@ -66,12 +69,7 @@ export async function attend({ paths, notifier, keeperPid, endHung, signal }) {
  * @returns {Promise<Look>}
  */
 async function look({ run, sock }, withinMs, signal) {
-  // Not AbortSignal.timeout(), because Node.js 20 may collect it as garbage. Then the wait would
-  // never end.
-  const enough = new AbortController();
-  const stop = () => enough.abort();
-  const timer = setTimeout(stop, withinMs);
-  signal.addEventListener('abort', stop, { once: true });
+  const enough = createDeadline(withinMs, signal);
   try {
     const [visit, slots] = await Promise.all([
       visitKeeper(run, enough.signal).catch(() => null),
@@ -80,8 +78,7 @@ async function look({ run, sock }, withinMs, signal) {
     visit?.leave();
     return { isKeeperThere: visit !== null, controlPid: visit?.controlPid() ?? null, slots };
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', stop);
+    enough.release();
   }
 }
 
@@ -117,24 +114,6 @@ function createReport(notifier) {
       if (fields.length > 0) notifier.say(...fields);
     },
   };
-}
-
-/**
- * @param {number} ms
- * @param {AbortSignal} signal
- * @returns {Promise<void>}
- */
-function rest(ms, signal) {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, Math.max(0, ms));
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-  });
 }
 
 /**

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { findHomeFault } from '../shared/daemon/home-folders.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
@@ -136,7 +137,7 @@ const SILENT = 'its keeper does not answer';
  */
 async function waitForKeeper(keeper, signal, reason) {
   reason.text ??= SILENT;
-  if (keeper === 'busy') return pause();
+  if (keeper === 'busy') return pause(PAUSE_MS);
   const { waitForControl } = await import('./keeper-socket.js');
   const startedMono = performance.now();
   await waitForControl(keeper, signal, {
@@ -149,7 +150,7 @@ async function waitForKeeper(keeper, signal, reason) {
   });
   // If the keeper reports at once that control is ready, although the socket of control did not
   // answer, then control is exiting, or its socket was removed. A pause avoids a busy loop.
-  if (performance.now() - startedMono < PAUSE_MS) await pause();
+  if (performance.now() - startedMono < PAUSE_MS) await pause(PAUSE_MS);
 }
 
 /**
@@ -213,20 +214,13 @@ async function nameManager(home) {
     .join(', ');
 }
 
-/** @returns {Promise<void>} */
-function pause() {
-  return new Promise((resolve) => {
-    setTimeout(resolve, PAUSE_MS);
-  });
-}
-
 /**
  * Does not use `AbortSignal.any`, because Node.js 20 may garbage-collect its timeout too early.
  * @param {number} ms  From now on. The timer does not keep the process alive.
  * @param {AbortSignal} [signal]  Its abort ends the time limit early, with the same reason.
  * @returns {{ signal: AbortSignal, release: () => void }}  The caller calls release().
  */
-function createDeadline(ms, signal) {
+export function createDeadline(ms, signal) {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), ms).unref();
   const onAbort = () => over.abort(signal?.reason);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readStat } from '../shared/daemon/home-processes.js';
 import { findManagerProcesses } from '../shared/daemon/keeper-process.js';
+import { withDeadline } from '../shared/deadline.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { newToken, openClient } from './client.js';
@@ -130,7 +131,7 @@ async function requestKill(client, signal) {
   const answer = client.request('kill', { token: newToken() }, { signal }).finally(() => over.abort());
   const watch = async () => {
     while (!over.signal.aborted) {
-      await withinDeadline(client.request('hello'));
+      await withDeadline(SILENT_MS, client.request('hello'), throwSilent);
       await pause(ASK_EVERY_MS, undefined, { signal: over.signal }).catch(() => {}); // Aborted.
     }
     return answer;
@@ -138,20 +139,11 @@ async function requestKill(client, signal) {
   return Promise.race([answer, watch()]);
 }
 
-/** @param {Promise<unknown>} hello */
-async function withinDeadline(hello) {
-  const timer = new AbortController();
-  const late = pause(SILENT_MS, undefined, { signal: timer.signal }).then(() => {
-    throw new NclustError(
-      'ERR_NCLUST_DAEMON_UNREACHABLE',
-      `The manager did not answer for ${SILENT_MS / 1_000}s while it stopped the apps.`,
-    );
-  });
-  try {
-    await Promise.race([hello, late]);
-  } finally {
-    timer.abort();
-  }
+function throwSilent() {
+  throw new NclustError(
+    'ERR_NCLUST_DAEMON_UNREACHABLE',
+    `The manager did not answer for ${SILENT_MS / 1_000}s while it stopped the apps.`,
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 import { newToken, openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';
 import { notRunningError } from '../client/not-running.js';
+import { rejectOnAbort } from '../shared/deadline.js';
 import { toNclustError, NclustError } from '../shared/errors.js';
 
 /** @import { Client } from '../client/client.js' */
@@ -181,18 +182,6 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
     question: (doing, o, work) => call(doing, o, work, QUESTION_MS),
     close,
   };
-}
-
-/**
- * @param {AbortSignal} signal
- * @returns {Promise<never>}
- */
-function rejectOnAbort(signal) {
-  return new Promise((_, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
 }
 
 /** @param {unknown} timeoutMs */

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { rejectOnAbort } from '../shared/deadline.js';
 import { NclustError } from '../shared/errors.js';
 import { listeningPorts, openDebugger, SilentProcess } from './debugger.js';
 
@@ -45,7 +46,8 @@ export async function openInspector({ onInterrupt, talk }, client, worker, look)
     if (wasOpen) await client.request('openInspector', { target, isLeftOpen: true });
     const inside = await openDebugger(url);
     try {
-      return await raceWithInterrupt(inside, interrupt.signal, look);
+      interrupt.signal.throwIfAborted();
+      return await Promise.race([look(inside, interrupt.signal), rejectOnAbort(interrupt.signal)]);
     } finally {
       if (wasOpen) inside.leave();
       else await inside.shut();
@@ -56,21 +58,6 @@ export async function openInspector({ onInterrupt, talk }, client, worker, look)
   } finally {
     release();
   }
-}
-
-/**
- * @template T
- * @param {Debugger} inside
- * @param {AbortSignal} signal
- * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look
- */
-async function raceWithInterrupt(inside, signal, look) {
-  signal.throwIfAborted();
-  /** @type {Promise<never>} */
-  const interrupted = new Promise((_, reject) =>
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
-  );
-  return Promise.race([look(inside, signal), interrupted]);
 }
 
 /**

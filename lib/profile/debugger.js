@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { WebSocket } from 'ws';
+import { withDeadline } from '../shared/deadline.js';
 
 /** Limit for an answer. It is large, because the answer with a profile is one message. */
 const ANSWER_MAX_BYTES = 128 * 1024 ** 2;
@@ -124,18 +125,10 @@ export async function openDebugger(url) {
  * @param {Promise<T>} answer
  * @returns {Promise<T>}
  */
-export async function withTimeout(ms, answer) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer;
-  /** @type {Promise<never>} */
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new SilentProcess(`no answer in ${ms} ms`)), ms);
+export function withTimeout(ms, answer) {
+  return withDeadline(ms, answer, () => {
+    throw new SilentProcess(`no answer in ${ms} ms`);
   });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 const LISTENS = '0A';

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { formatRecord, jsonRecord } from '../render/log-lines.js';
 import { formatTime, TIMESTAMP_FORMAT } from '../render/log-time.js';
 import { createWholeLines } from '../shared/daemon/lines.js';
+import { withDeadline } from '../shared/deadline.js';
 import { createFrameReader } from '../shared/wire/output-frame.js';
 
 /** @import { Socket } from 'node:net' */
@@ -81,8 +82,10 @@ export async function openOutput(path, { sinks, outputOf = (_name, stream) => st
 
   return {
     async close() {
+      /** @type {Promise<boolean>} */
       const closed = new Promise((resolve) => void server.close(() => resolve(true)));
-      for (let before = bytesRead(); !(await isWithin(PATIENCE_MS, closed)); before = bytesRead()) {
+      const isClosedSoon = () => withDeadline(PATIENCE_MS, closed, () => false);
+      for (let before = bytesRead(); !(await isClosedSoon()); before = bytesRead()) {
         if (bytesRead() > before) continue;
         for (const socket of sockets) socket.destroy();
         return false;
@@ -90,21 +93,6 @@ export async function openOutput(path, { sinks, outputOf = (_name, stream) => st
       return true;
     },
   };
-}
-
-/**
- * @param {number} ms
- * @param {Promise<unknown>} promise
- */
-async function isWithin(ms, promise) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  const first = await Promise.race([promise.then(() => true), late]);
-  clearTimeout(timer);
-  return first === true;
 }
 
 /** A longer line is written in parts. */

@@ -1,6 +1,7 @@
 // Knows: `nclust run`: a manager of its own in the foreground, its output, its exit status.
 // Must not: use the home of the user, or leave a process behind.
 // Start at: this file, then output.js; first-process.js is for pid 1 in a container.
+import { setTimeout as pause } from 'node:timers/promises';
 import { createContext } from '../cli/session/context.js';
 import { newToken, openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';
@@ -71,7 +72,10 @@ export async function runForeground(
     if (client) ask(client).catch((error) => showMessage(`${doing}: ${error.message}`));
   };
   listen({
-    onStop: () => stop.abort(),
+    onStop() {
+      stop.abort();
+      nudge();
+    },
     onHurry: () =>
       tell('The apps could not be killed', (one) => one.request('signal', { targets: ['all'], signal: 'SIGKILL' })),
     onReload: () =>
@@ -81,7 +85,7 @@ export async function runForeground(
 
   const output = await openOutput(outputSocket(runFolder(home)), { sinks, outputOf, shape, onEnded: () => nudge() });
   try {
-    await pause(delayMs, stop.signal);
+    await pause(delayMs, undefined, { signal: stop.signal }).catch(() => {}); // Aborted.
     client = stop.signal.aborted ? null : await openManager(home);
     if (stop.signal.aborted || !client) return 0;
     await client.request('start', { specs, wait: false, token: newToken() });
@@ -153,7 +157,9 @@ async function waitUntilOver(client, { isAutoExit, say, signal, onNudge }) {
     const { isOver, isByCommand, exitStatus } = judge(slots);
     idleLooks = isOver ? idleLooks + 1 : 0;
     if (isAutoExit && isOver && (!isByCommand || idleLooks >= IDLE_CHECKS_MIN)) return exitStatus;
-    await pause(LOOK_EVERY_MS, signal, onNudge);
+    const wake = new AbortController();
+    onNudge(() => wake.abort());
+    if (!signal.aborted) await pause(LOOK_EVERY_MS, undefined, { signal: wake.signal }).catch(() => {}); // Woken.
   }
   return null;
 }
@@ -165,23 +171,4 @@ async function waitUntilOver(client, { isAutoExit, say, signal, onNudge }) {
 async function stopAll(client) {
   const { slots } = await client.request('list');
   return slots.length === 0 ? [] : (await client.request('stop', { targets: ['all'], token: newToken() })).slots;
-}
-
-/**
- * @param {number} ms
- * @param {AbortSignal} signal
- * @param {(wake: () => void) => void} [onBegun]  Gets `wake`, which ends the pause early.
- * @returns {Promise<void>}
- */
-function pause(ms, signal, onBegun = () => {}) {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, signal.aborted ? 0 : ms);
-    signal.addEventListener('abort', end);
-    onBegun(end);
-  });
 }

@@ -1,3 +1,5 @@
+import { withDeadline } from '../shared/deadline.js';
+
 /** @import { Writable } from 'node:stream' */
 
 const LINE_END = Buffer.from('\n');
@@ -52,26 +54,12 @@ export function createSink(stream, onClosed) {
     async flush() {
       while (!isClosed && stream.writableLength > 0) {
         const left = stream.writableLength;
-        await takenWithin(stream, PATIENCE_MS);
+        // The callback runs when all bytes that were queued before are written.
+        const taken = new Promise((resolve) => void stream.write('', () => resolve(undefined)));
+        await withDeadline(PATIENCE_MS, taken, () => {});
         if (stream.writableLength >= left) return false;
       }
       return true;
     },
   };
-}
-
-/**
- * @param {Writable} stream
- * @param {number} ms
- * @returns {Promise<void>}
- */
-function takenWithin(stream, ms) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    // The callback runs when all bytes that were queued before are written.
-    stream.write('', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

@@ -1,5 +1,6 @@
 // Knows: messages between users and apps: how to reach a process, messages of apps, actions. Must
 // not: change the desired state, or store data of an app, except metadata.
+import { withDeadline } from '../../../lib/shared/deadline.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { KeeperLost } from '../keeper-link/link.js';
 import { select } from '../state/selectors.js';
@@ -7,7 +8,7 @@ import { createOverview } from '../status/slot-status.js';
 
 /** @import { ErrorCode } from '../../../lib/shared/errors.js' */
 /** @import { Control } from '../control.js' */
-/** @import { Cancel, Clock } from '../host/clock.js' */
+/** @import { Clock } from '../host/clock.js' */
 /** @import { Instance, Registry } from '../state/registry.js' */
 
 /**
@@ -72,24 +73,17 @@ export function reachLiving(registry, targets) {
  */
 export async function askAbout({ control, clock, verb, params, about = null, timeoutMs = 0 }) {
   try {
-    return await within(clock, timeoutMs + KEEPER_MS, control.askKeeper(verb, params));
+    return await withDeadline(
+      timeoutMs + KEEPER_MS,
+      control.askKeeper(verb, params),
+      () => {
+        throw Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' });
+      },
+      clock.after,
+    );
   } catch (error) {
     throw explain(error, about, control);
   }
-}
-
-/**
- * @param {Clock} clock
- * @param {number} ms
- * @param {Promise<any>} answer
- */
-function within(clock, ms, answer) {
-  /** @type {Cancel} */
-  let cancel = () => {};
-  const late = new Promise((_, reject) => {
-    cancel = clock.after(ms, () => reject(Object.assign(new Error(`no answer in ${ms} ms`), { code: 'ETIMEDOUT' })));
-  });
-  return Promise.race([answer, late]).finally(() => cancel());
 }
 
 /**

@@ -1,3 +1,4 @@
+import { withDeadline } from '../../../lib/shared/deadline.js';
 import { readRegular, Unfit } from '../../../lib/shared/host/read-regular.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
@@ -29,23 +30,16 @@ const HINTS = {
  * >}  `fault` continues a sentence that begins with the path.
  */
 export async function readWhole(file, { maxBytes, clock, user }) {
-  /** @type {() => void} */
-  let cancel = () => {};
-  const late = new Promise((_, reject) => {
-    cancel = clock.after(READ_MS, () => reject(new Unfit(`could not be read in ${READ_MS / 1000}s`)));
-  });
+  const onLate = () => {
+    throw new Unfit(`could not be read in ${READ_MS / 1000}s`);
+  };
   try {
-    return {
-      bytes: await Promise.race([/** @type {Promise<never>} */ (late), readRegular(file, maxBytes, user)]),
-      fault: null,
-    };
+    return { bytes: await withDeadline(READ_MS, readRegular(file, maxBytes, user), onLate, clock.after), fault: null };
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
     if (error instanceof Unfit) return { bytes: null, fault: message, hint: null };
     const hint = user ? (HINTS[code ?? ''] ?? null) : null;
     const reader = hint && user ? ` as user ${user.uid}` : '';
     return { bytes: null, fault: `could not be read${reader} (${code ?? message})`, hint };
-  } finally {
-    cancel();
   }
 }

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { connect } from 'node:net';
+import { withDeadline } from '../../../lib/shared/deadline.js';
 import { outputFrame, outputSocket } from '../../../lib/shared/wire/output-frame.js';
 import { createLosses } from './write/log-file.js';
 
@@ -154,12 +155,7 @@ function createForeground(socket, { clock, onGone }) {
   async function part() {
     while (waiting && !socket.destroyed) {
       const left = pendingBytes;
-      await Promise.race([
-        waiting.promise,
-        new Promise((resolve) => {
-          clock.after(PATIENCE_MS, () => resolve(undefined));
-        }),
-      ]);
+      await withDeadline(PATIENCE_MS, waiting.promise, () => {}, clock.after);
       if (pendingBytes >= left) break;
     }
     socket.destroy();

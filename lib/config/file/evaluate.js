@@ -1,6 +1,7 @@
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { withDeadline } from '../../shared/deadline.js';
 import { NclustError } from '../../shared/errors.js';
 import { DURATION_FORMS, formatDuration, parseDuration } from '../../shared/units.js';
 import { placeIn } from '../evaluation/describe-error.js';
@@ -147,11 +148,11 @@ async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
       ),
     );
   say(firstWordMs);
-  const late = new Promise((_, reject) => {
-    if (limitMs > 0) timers.push(setTimeout(() => reject(tooLate(file, limitMs)), limitMs));
-  });
   try {
-    return await Promise.race([evaluation, /** @type {Promise<never>} */ (late)]);
+    if (limitMs === 0) return await evaluation;
+    return await withDeadline(limitMs, evaluation, () => {
+      throw tooLate(file, limitMs);
+    });
   } finally {
     for (const timer of timers) clearTimeout(timer);
   }

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withoutInherited } from '../daemon/inherited-descriptors.js';
 import { runWithDefaultOomScore } from '../daemon/oom-score.js';
+import { afterMs } from '../deadline.js';
 
 /** @typedef {{ uid: number | null, gid: number | null }} Owner  Null: as this process. */
 
@@ -26,12 +27,6 @@ import { runWithDefaultOomScore } from '../daemon/oom-score.js';
  * @property {Buffer} output
  * @property {'time' | 'bytes' | null} exceeded  The limit that the program has exceeded.
  */
-
-/** @type {(ms: number, onTime: () => void) => () => void} */
-const afterMs = (ms, onTime) => {
-  const timer = setTimeout(onTime, ms);
-  return () => clearTimeout(timer);
-};
 
 /**
  * At the end, kills the whole process group. A process that has left the group, with setsid(2), may
