@@ -1,6 +1,6 @@
 import { createBudget } from './budget.js';
 import { readOwner } from './host/owner.js';
-import { readStat } from './host/processes.js';
+import { readStat } from '../../lib/shared/daemon/home-processes.js';
 import { pathTo } from './pipes.js';
 import { AGENT_CMD } from './protocol.js';
 

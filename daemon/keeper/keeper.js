@@ -1,3 +1,4 @@
+import { uidOf } from '../../lib/shared/daemon/home-processes.js';
 import { createAppVerbs, createRotationVerbs } from './agent-verbs.js';
 import { Agents } from './agents.js';
 import { Balancer } from './balancer.js';
@@ -11,7 +12,7 @@ import { describeError } from './host/log.js';
 import { createOrphans } from './orphans.js';
 import { readOwner } from './host/owner.js';
 import { openInput } from './pipes.js';
-import { createProcessTable, uidOf } from './host/processes.js';
+import { createProcessTable } from './host/processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
 import { retire, sweep } from './retire.js';
 import { spawnProcess } from './spawn.js';

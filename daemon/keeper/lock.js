@@ -14,9 +14,9 @@
 import { linkSync, mkdirSync, readdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
+import { isRunning } from '../../lib/shared/daemon/home-processes.js';
 import { wakeKeeper } from '../../lib/shared/daemon/keeper-process.js';
 import { listenPrivately } from '../../lib/shared/daemon/listen-privately.js';
-import { readStat, signalProcess } from './host/processes.js';
 
 /** @import { Server, Socket } from 'node:net' */
 
@@ -179,13 +179,6 @@ function clearAway(run, epoch) {
     const pid = PRIVATE.exec(name)?.[1];
     if (pid !== undefined && !isRunning(Number(pid))) unlinkIfThere(join(run, name));
   }
-}
-
-/** @param {number} pid */
-function isRunning(pid) {
-  if (process.platform !== 'linux') return signalProcess(pid, 0) !== 'gone';
-  const stat = readStat(pid);
-  return stat !== null && !stat.hasExited;
 }
 
 /** @param {string} path */

@@ -1,6 +1,7 @@
 // Orphans are processes of an earlier keeper. This keeper is not their parent, so it polls
 // for their exit.
-import { readStat, signalProcess } from './host/processes.js';
+import { readStat } from '../../lib/shared/daemon/home-processes.js';
+import { signalProcess } from './host/processes.js';
 
 /** @import { Agents } from './agents.js' */
 /** @import { Child } from './child.js' */

@@ -6,7 +6,8 @@
 // A signal before the drain would lose requests. The last step is needed, because relatives may
 // outlive the main process.
 import { describeError } from './host/log.js';
-import { hasSignal, listRelatives, signalProcess } from './host/processes.js';
+import { hasSignal } from '../../lib/shared/daemon/home-processes.js';
+import { listRelatives, signalProcess } from './host/processes.js';
 import { chooseStopSignal, readsMessages } from './stop-signal.js';
 
 /** @import { Child } from './child.js' */

@@ -1,5 +1,6 @@
 import { isNode, takesChannel } from '../../lib/shared/daemon/programs.js';
-import { hasSignal, readProgram, readWords } from './host/processes.js';
+import { hasSignal } from '../../lib/shared/daemon/home-processes.js';
+import { readProgram, readWords } from './host/processes.js';
 
 /** @import { ProcessEntry } from './host/processes.js' */
 

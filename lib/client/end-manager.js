@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { readStat } from '../shared/daemon/home-processes.js';
+import { isRunning } from '../shared/daemon/home-processes.js';
 import { findManagerProcesses } from '../shared/daemon/keeper-process.js';
 import { withDeadline } from '../shared/deadline.js';
 import { NclustError } from '../shared/errors.js';
@@ -267,16 +267,4 @@ export async function waitForEnd(pids, deadlineMs) {
     await pause(LOOK_EVERY_MS);
   }
   return true;
-}
-
-/** @param {number} pid */
-function isRunning(pid) {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
-  }
-  // If the first process of a container does not collect its orphans, a dead process stays in the
-  // process table. Without /proc, the next check finds that it is gone.
-  return !readStat(pid)?.hasExited;
 }

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { listPids, readStat } from '../shared/daemon/home-processes.js';
 
 /** How often to look for zombies. Nothing reaps a zombie that is still there at the next check. */
 const LOOK_EVERY_MS = 10_000;
@@ -69,32 +70,10 @@ export function watchZombies(say) {
  * @returns {number[]}  Empty if the system has no /proc.
  */
 export function findZombies(parent, proc = '/proc') {
-  return pidsIn(proc).filter((pid) => {
-    const stat = statOf(`${proc}/${pid}/stat`);
-    // The name of the process is in parentheses, and may itself contain spaces and parentheses.
-    const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return state === 'Z' && Number(ppid) === parent;
+  return listPids(proc).filter((pid) => {
+    const stat = readStat(pid, proc);
+    return stat?.hasExited && stat.ppid === parent;
   });
-}
-
-/** @param {string} proc */
-function pidsIn(proc) {
-  try {
-    return readdirSync(proc)
-      .filter((entry) => /^\d+$/.test(entry))
-      .map(Number);
-  } catch {
-    return [];
-  }
-}
-
-/** @param {string} file */
-function statOf(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return ''; // The process is gone.
-  }
 }
 
 /**

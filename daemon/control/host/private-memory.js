@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readProcFile } from '../../../lib/shared/daemon/home-processes.js';
 
 /**
  * Interval between two reads for one process. It is long, because for each read the kernel walks
@@ -39,13 +39,9 @@ export function createPrivateMemory(nowMs, read = readRollup) {
 
 /** @param {number} pid */
 export function readRollup(pid) {
-  try {
-    const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
-    const sum = (/** @type {RegExp} */ pattern) =>
-      [...text.matchAll(pattern)].reduce((total, [, kb]) => total + Number(kb) * 1024, 0);
-    return { pssBytes: sum(/^Pss:\s+(\d+) kB/gm), privateBytes: sum(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm) };
-  } catch {
-    // The process has exited or belongs to another user, or the system does not report its memory.
-    return UNKNOWN;
-  }
+  const text = readProcFile(pid, 'smaps_rollup');
+  if (text === '') return UNKNOWN; // Some systems do not report it.
+  const sum = (/** @type {RegExp} */ pattern) =>
+    [...text.matchAll(pattern)].reduce((total, [, kb]) => total + Number(kb) * 1024, 0);
+  return { pssBytes: sum(/^Pss:\s+(\d+) kB/gm), privateBytes: sum(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm) };
 }

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { promisify } from 'node:util';
+import { listPids, readProcFile, readStat } from '../../../lib/shared/daemon/home-processes.js';
 import { readRollup } from './private-memory.js';
 
 /** @import { Reading } from '../metrics/usage.js' */
@@ -19,34 +20,20 @@ import { readRollup } from './private-memory.js';
 /** USER_HZ is 100 on every Linux that Node.js runs on. */
 const TICK_OF_CPU_MS = 10;
 
-/** Longer than any line of /proc/PID/stat. */
-const buffer = Buffer.allocUnsafe(2_048);
-
 /**
- * Reads into a shared buffer and does not call stat(). So it takes a third of the time of
- * readFileSync().
- * @param {number | 'self'} pid
+ * @param {number} pid
  * @returns {ProcRow | null}  Null if the process has exited, or /proc cannot be read.
  */
 export function readProcRow(pid) {
-  const text = readLine(`/proc/${pid}/stat`);
-  if (text === null) return null;
-  // Looks for the last parenthesis, because the name in parentheses may itself contain spaces and
-  // parentheses: proc(5).
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ', 22);
-  return {
-    pid: Number(pid),
-    ppid: Number(fields[1]),
-    rssBytes: Number(fields[21]) * pageBytes(),
-    start: fields[19],
-    ownTicks: Number(fields[11]) + Number(fields[12]),
-    waitedTicks: Number(fields[13]) + Number(fields[14]),
-  };
+  const stat = readStat(pid);
+  if (stat === null) return null;
+  const { ppid, residentPages, startTicks, ownTicks, waitedTicks } = stat;
+  return { pid, ppid, rssBytes: residentPages * pageBytes(), start: startTicks, ownTicks, waitedTicks };
 }
 
 /** @returns {ProcRow[]} */
 export function readProcTable() {
-  return readdirSync('/proc').flatMap((entry) => (isPid(entry) ? (readProcRow(Number(entry)) ?? []) : []));
+  return listPids().flatMap((pid) => readProcRow(pid) ?? []);
 }
 
 /**
@@ -54,7 +41,7 @@ export function readProcTable() {
  * @returns {number}  Bytes of all reads and writes. 0: not known.
  */
 export function readIoBytes(pid) {
-  const [, read = 0, written = 0] = /^rchar: (\d+)\nwchar: (\d+)$/m.exec(readLine(`/proc/${pid}/io`) ?? '') ?? [];
+  const [, read = 0, written = 0] = /^rchar: (\d+)\nwchar: (\d+)$/m.exec(readProcFile(pid, 'io')) ?? [];
   return Number(read) + Number(written);
 }
 
@@ -71,25 +58,6 @@ export function countFds(pid) {
   }
 }
 
-/** @param {string} path */
-function readLine(path) {
-  let fd = -1;
-  try {
-    fd = openSync(path, 'r');
-    return buffer.toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, 0));
-  } catch {
-    return null;
-  } finally {
-    if (fd !== -1) closeSync(fd);
-  }
-}
-
-/** @param {string} entry */
-function isPid(entry) {
-  const code = entry.charCodeAt(0);
-  return code >= 48 && code <= 57;
-}
-
 let knownPageBytes = 0;
 
 /**
@@ -98,7 +66,7 @@ let knownPageBytes = 0;
  */
 function pageBytes() {
   if (knownPageBytes === 0) {
-    const text = readLine('/proc/self/statm') ?? '0 1';
+    const text = readProcFile('self', 'statm') || '0 1';
     knownPageBytes = 2 ** Math.round(Math.log2(process.memoryUsage.rss() / Number(text.split(' ')[1])));
   }
   return knownPageBytes;

@@ -2,7 +2,16 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ACCOUNT_FILES, splitLines } from '../../../lib/shared/daemon/accounts.js';
-import { isSameHome, readEnviron, readProcFile, readStart } from '../../../lib/shared/daemon/home-processes.js';
+import {
+  isSameHome,
+  listPids,
+  readEnviron,
+  readProcFile,
+  readRealUid,
+  readStart,
+  readStat,
+  tryTo,
+} from '../../../lib/shared/daemon/home-processes.js';
 
 /** @import { Holder, ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 
@@ -61,7 +70,7 @@ function searchHolders(home) {
     const sockets = (isUdp ? udp : tcp).get(port);
     if (!sockets) return null;
     const pid = sockets.map(({ socket }) => pidOf.get(socket)).find((one) => one !== undefined);
-    const key = pid ?? `user ${sockets[0].uid}`;
+    const key = String(pid ?? `user ${sockets[0].uid}`);
     if (!found.has(key))
       found.set(
         key,
@@ -78,13 +87,13 @@ function searchHolders(home) {
  * @param {number[]} pids
  */
 export function isListening(pids) {
-  const own = new Set(pids.flatMap((pid) => listSockets(String(pid))));
+  const own = new Set(pids.flatMap((pid) => listSockets(pid)));
   if (own.size === 0) return false;
   const ports = TCP.tables
     .flatMap(rowsOf)
     .filter(([, , , state, , , , , , inode]) => state === TCP.state && own.has(`socket:[${inode}]`))
     .map(([, local]) => portOf(local));
-  const inspectors = ports.length === 0 ? [] : pids.flatMap((pid) => listInspectorPorts(String(pid)));
+  const inspectors = ports.length === 0 ? [] : pids.flatMap((pid) => listInspectorPorts(pid));
   if (ports.some((port) => !inspectors.includes(port))) return true;
   return rowsOf('unix').some(
     ([, , , flags, , , inode, path]) => flags === LISTENS && own.has(`socket:[${inode}]`) && isForClients(path),
@@ -105,26 +114,26 @@ const INSPECTOR_PORT = 9229;
 
 /**
  * From the command and its environment, because the inspector opens before the app begins.
- * @param {string} pid
+ * @param {number} pid
  */
 function listInspectorPorts(pid) {
   const text = `${readProcFile(pid, 'cmdline')}\0${readProcFile(pid, 'environ')}`;
   return [...text.matchAll(INSPECT)].map(([, port = INSPECTOR_PORT]) => Number(port));
 }
 
-/** @param {string} pid */
+/** @param {number} pid */
 function listSockets(pid) {
-  return read(() => readdirSync(`/proc/${pid}/fd`), [])
-    .map((fd) => read(() => readlinkSync(`/proc/${pid}/fd/${fd}`), ''))
+  return tryTo(() => readdirSync(`/proc/${pid}/fd`), [])
+    .map((fd) => tryTo(() => readlinkSync(`/proc/${pid}/fd/${fd}`), ''))
     .filter((target) => target.startsWith('socket:'));
 }
 
-/** @returns {Map<string, string>}  The process of each socket. */
+/** @returns {Map<string, number>}  The process of each socket. */
 function findSockets() {
-  /** @type {Map<string, string>} */
+  /** @type {Map<string, number>} */
   const pidOf = new Map();
   const before = process.cpuUsage();
-  for (const pid of read(() => readdirSync('/proc'), []).filter((name) => /^\d+$/.test(name))) {
+  for (const pid of listPids()) {
     const { user, system } = process.cpuUsage(before);
     if (user + system > LOOK_MAX_US) return pidOf;
     for (const target of listSockets(pid)) if (!pidOf.has(target)) pidOf.set(target, pid);
@@ -136,24 +145,24 @@ function findSockets() {
 const PM2 = /^PM2 v/;
 
 /**
- * @param {string} pid
+ * @param {number} pid
  * @param {string} home
  * @returns {Holder | null}
  */
 function describeHolder(pid, home) {
   const command = commandOf(pid);
-  const status = readProcFile(pid, 'status');
-  const [, parent] = /^PPid:\s*(\d+)$/m.exec(status) ?? [];
-  const isPm2 = PM2.test(command) || (parent !== undefined && PM2.test(commandOf(parent)));
+  const isPm2 = PM2.test(command) || PM2.test(commandOf(readStat(pid)?.ppid ?? 0));
   const other = homeOf(pid);
-  const [, uid = '?'] = /^Uid:\s+(\d+)/m.exec(status) ?? [];
-  const nclust = other === null || isSameHome(pid, other, home) ? null : { home: other, user: userOf(uid) };
-  return command === '' ? null : { pid: Number(pid), command, isPm2, nclust };
+  const nclust =
+    other === null || isSameHome(pid, other, home)
+      ? null
+      : { home: other, user: userOf(String(readRealUid(pid) ?? '?')) };
+  return command === '' ? null : { pid, command, isPm2, nclust };
 }
 
 /**
  * The kernel cuts the name of a command after 15 characters.
- * @param {string} pid
+ * @param {number} pid
  */
 function commandOf(pid) {
   const name = readProcFile(pid, 'comm').trim();
@@ -162,7 +171,7 @@ function commandOf(pid) {
 }
 
 /**
- * @param {string} pid
+ * @param {number} pid
  * @returns {string | null}  Null: neither a keeper nor a process of an app.
  */
 function homeOf(pid) {
@@ -208,20 +217,7 @@ const TABLE_MAX_BYTES = 4 * 1024 * 1024;
 
 /** @param {string} table */
 function rowsOf(table) {
-  return read(() => readStart(`/proc/net/${table}`, TABLE_MAX_BYTES), '')
+  return tryTo(() => readStart(`/proc/net/${table}`, TABLE_MAX_BYTES), '')
     .split('\n')
     .map((line) => line.trim().split(/\s+/));
-}
-
-/**
- * @template T
- * @param {() => T} look
- * @param {T} otherwise
- */
-function read(look, otherwise) {
-  try {
-    return look();
-  } catch {
-    return otherwise;
-  }
 }

@@ -1,7 +1,6 @@
 // Knows: how to get a profile, a stack or a debugger of one worker, for a limited time. Must not:
 // leave an inspector open that this file has opened.
-import { readFileSync } from 'node:fs';
-import { constants } from 'node:os';
+import { hasSignal } from '../../../lib/shared/daemon/home-processes.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { ask, describeSlot, explainSilence, findWorker, isBlocked } from './worker.js';
 
@@ -126,24 +125,13 @@ function assertCatchesSignal(worker) {
   const { pid } = worker.instance;
   if (process.platform !== 'linux')
     throw refusal(worker, 'does not answer, and nclust can inspect such a process only on Linux', `sample ${pid}`);
-  const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(statusOf(pid))?.[1] ?? '0';
-  const isCaught = ((BigInt(`0x${caught}`) >> BigInt(constants.signals.SIGUSR1 - 1)) & 1n) === 1n;
-  if (!isCaught)
+  if (!hasSignal(pid, 'SigCgt', 'SIGUSR1'))
     throw refusal(
       worker,
       'does not answer, and a debugger cannot attach: it has only just started, or its Node.js runs ' +
         'with --disable-sigusr1',
       `gdb -p ${pid}`,
     );
-}
-
-/** @param {number} pid */
-function statusOf(pid) {
-  try {
-    return readFileSync(`/proc/${pid}/status`, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /**

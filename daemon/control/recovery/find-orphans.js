@@ -1,12 +1,14 @@
-import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { lstatSync, readlinkSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import {
   isAppOfHome,
   listPids,
   readEnviron,
+  readProcFile,
+  readRealUid,
   readStat,
   realPath,
-  statIfThere,
+  uidOf,
 } from '../../../lib/shared/daemon/home-processes.js';
 
 /** @import { Stats } from 'node:fs' */
@@ -63,7 +65,7 @@ export function findOrphans({ home, run, mark, uidsOf, uids, ownUid = process.ge
     .filter((process) => isOurs(process, { uids: uidsOf(slotOf(process), marker(process) ?? ''), ownUid, run, proc }));
   const byPid = new Map(marked.map((process) => [process.pid, process]));
   const mains = marked.filter((process) => marker(byPid.get(process.ppid)) !== marker(process));
-  const bootMs = readBootMs(proc);
+  const bootMs = Number(/^btime (\d+)$/m.exec(readProcFile('.', 'stat', proc))?.[1] ?? 0) * 1000;
   /** @type {Map<string, Orphan>} */
   const orphans = new Map();
   for (const process of mains.sort((a, b) => Number(a.startTicks) - Number(b.startTicks))) {
@@ -82,7 +84,7 @@ export function findOrphans({ home, run, mark, uidsOf, uids, ownUid = process.ge
  * @param {{ uids: Set<number | null>, ownUid: number, run: string, proc: string }} o
  */
 function mayBeOurs(pid, { uids, ownUid, run, proc }) {
-  const uid = statIfThere(join(proc, String(pid)))?.uid ?? Number.NaN;
+  const uid = uidOf(pid, proc) ?? Number.NaN;
   return uid === ownUid || uids.has(uid) || [0, 1, 2].some((fd) => findPipe(proc, pid, fd, run) !== null);
 }
 
@@ -100,8 +102,9 @@ function isOurs({ pid }, { uids, ownUid, run, proc }) {
   const [pipe] = [0, 1, 2].flatMap((fd) => findPipe(proc, pid, fd, run) ?? []);
   if (pipe) return uids === null || isOfSlot(pipe.uid);
   try {
-    const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(join(proc, String(pid), 'status'), 'utf8'))?.[1];
-    return isOfSlot(Number(uid)) && (statSync(join(proc, String(pid), 'exe')).mode & SET_UID) === 0;
+    return (
+      isOfSlot(readRealUid(pid, proc) ?? Number.NaN) && (statSync(join(proc, String(pid), 'exe')).mode & SET_UID) === 0
+    );
   } catch {
     return false;
   }
@@ -189,13 +192,4 @@ function pipePath([proc, pid, fd, run], ownUid) {
  */
 function isSame(one, other) {
   return one.isFIFO() && one.dev === other.dev && one.ino === other.ino;
-}
-
-/** @param {string} proc */
-function readBootMs(proc) {
-  try {
-    return Number(/^btime (\d+)$/m.exec(readFileSync(join(proc, 'stat'), 'utf8'))?.[1] ?? 0) * 1000;
-  } catch {
-    return 0;
-  }
 }

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readlinkSync } from 'node:fs';
-import { constants } from 'node:os';
+import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
-import { readProcFile, statIfThere } from '../../../lib/shared/daemon/home-processes.js';
+import { listPids, readProcFile, readRealUid, readStat, uidOf } from '../../../lib/shared/daemon/home-processes.js';
 
 const MARKER = 'NCLUST_INSTANCE='; // For the process of a keeper: OF_KEEPER in keeper-process.js.
 const CHANNEL = /(^|[\0 ])NODE_CHANNEL_FD=/;
@@ -77,19 +76,18 @@ export function createProcessTable(listOurs) {
  * @returns {ProcessEntry[]}
  */
 function fromProc(ours) {
-  const rows = readdirSync('/proc').flatMap((entry) => {
-    const pid = Number(entry);
-    const stat = Number.isInteger(pid) ? readStat(pid) : null;
+  const rows = listPids().flatMap((pid) => {
+    const stat = readStat(pid);
     return stat && !stat.hasExited ? [{ pid, ppid: stat.ppid, pgid: stat.pgid, startTicks: stat.startTicks }] : [];
   });
   const isOurs = isOfOurs(rows, ours);
   return rows.map((row) => {
-    const environ = isOurs(row) ? (readProc(row.pid, 'environ') ?? '') : '';
+    const environ = isOurs(row) ? readProcFile(row.pid, 'environ') : '';
     const instanceId = readMarker(environ);
     return {
       ...row,
       instanceId,
-      uid: instanceId === null ? null : readUid(row.pid),
+      uid: instanceId === null ? null : readRealUid(row.pid),
       hasChannel: CHANNEL.test(environ),
     };
   });
@@ -119,45 +117,6 @@ function isOfOurs(rows, { uids, pids }) {
 }
 
 /**
- * @param {number} pid
- * @returns {number | null}  The effective user. Null: the process has exited.
- */
-export function uidOf(pid) {
-  return statIfThere(`/proc/${pid}`)?.uid ?? null;
-}
-
-/**
- * @param {number} pid
- * @returns {{ hasExited: boolean, ppid: number, pgid: number, startTicks: string } | null}
- *   hasExited: the parent has not collected it yet. A process whose first thread has exited before
- *   the others still has its sockets.
- */
-export function readStat(pid) {
-  const text = readProc(pid, 'stat');
-  if (text === null) return null;
-  // Looks for the last parenthesis, because the name in parentheses may itself contain spaces and
-  // parentheses: proc(5).
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return {
-    hasExited: fields[0] === 'Z' && !(Number(fields[17]) > 1),
-    ppid: Number(fields[1]),
-    pgid: Number(fields[2]),
-    startTicks: fields[19],
-  };
-}
-
-/**
- * @param {number} pid
- * @param {'SigCgt' | 'SigIgn'} kind  SigCgt: a handler exists. SigIgn: the signal is ignored.
- * @param {'SIGTERM' | 'SIGINT' | 'SIGURG'} signal
- * @returns {boolean}  false also if /proc/PID/status cannot be read.
- */
-export function hasSignal(pid, kind, signal) {
-  const mask = readProc(pid, 'status')?.match(new RegExp(`^${kind}:\\s*([0-9a-f]+)`, 'm'))?.[1];
-  return mask !== undefined && (BigInt(`0x${mask}`) >> BigInt(constants.signals[signal] - 1)) % 2n === 1n;
-}
-
-/**
  * Returns the name of the program file, because a process can change its title.
  * @param {ProcessEntry} entry
  * @returns {string}  Empty: the process has exited, or belongs to another user.
@@ -176,17 +135,7 @@ export function readProgram({ pid, command }) {
  * @returns {string[]}  The words of the command line. A process can change them.
  */
 export function readWords({ pid, command }) {
-  return (command ?? readProc(pid, 'cmdline') ?? '').split(/[\0 ]+/);
-}
-
-/**
- * Returns the real user, because the effective user of a set-uid program is root. null:
- * /proc/PID/status cannot be read.
- * @param {number} pid
- */
-function readUid(pid) {
-  const uid = readProc(pid, 'status')?.match(/^Uid:\s+(\d+)/m)?.[1];
-  return uid === undefined ? null : Number(uid);
+  return (command ?? readProcFile(pid, 'cmdline')).split(/[\0 ]+/);
 }
 
 /** @param {string} environ */
@@ -195,14 +144,6 @@ function readMarker(environ) {
   if (at === 0 && !environ.startsWith(MARKER)) return null;
   const end = environ.indexOf('\0', at);
   return environ.slice(at + MARKER.length, end === -1 ? undefined : end);
-}
-
-/**
- * @param {number} pid
- * @param {string} file
- */
-function readProc(pid, file) {
-  return readProcFile(pid, file) || null;
 }
 
 /** @returns {Promise<ProcessEntry[]>} */

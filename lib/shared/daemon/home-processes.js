@@ -1,6 +1,7 @@
-// Decides by /proc which processes belong to a home. Linux only.
+// Reads /proc, and decides which processes belong to a home. Linux only.
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
 
 /**
  * @param {string} [proc]
@@ -64,22 +65,83 @@ export function readEnviron(pid, proc = '/proc') {
 }
 
 /**
- * @param {number} pid
+ * Times are in hundredths of a second on every Linux that Node.js runs on.
+ * @typedef {object} ProcessStat
+ * @property {boolean} hasExited  The parent has not collected it yet. A process whose first thread
+ *   has exited before the others still has its sockets.
+ * @property {number} ppid
+ * @property {number} pgid
+ * @property {string} startTicks  The pid and the start time identify the process.
+ * @property {number} ownTicks  CPU time.
+ * @property {number} waitedTicks  CPU time of children that have exited.
+ * @property {number} residentPages
+ */
+
+/**
+ * @param {number | string} pid
  * @param {string} [proc]
- * @returns {{ hasExited: boolean, ppid: number, startTicks: string } | null}  hasExited: the parent
- *   has not collected it yet. A process whose first thread has exited before the others still has
- *   its sockets. `startTicks`: field 22.
+ * @returns {ProcessStat | null}  Null if the process has exited, or there is no /proc.
  */
 export function readStat(pid, proc = '/proc') {
   const stat = readProcFile(pid, 'stat', proc);
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return stat === ''
-    ? null
-    : {
-        hasExited: fields[0] === 'Z' && !(Number(fields[17]) > 1),
-        ppid: Number(fields[1]),
-        startTicks: fields[19],
-      };
+  if (stat === '') return null;
+  // Looks for the last parenthesis, because the name in parentheses may itself contain spaces and
+  // parentheses: proc(5).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 22);
+  return {
+    hasExited: fields[0] === 'Z' && !(Number(fields[17]) > 1),
+    ppid: Number(fields[1]),
+    pgid: Number(fields[2]),
+    startTicks: fields[19],
+    ownTicks: Number(fields[11]) + Number(fields[12]),
+    waitedTicks: Number(fields[13]) + Number(fields[14]),
+    residentPages: Number(fields[21]),
+  };
+}
+
+/**
+ * @param {number} pid
+ * @param {string} [proc]
+ * @returns {number | null}  The effective user. Null: the process has exited.
+ */
+export function uidOf(pid, proc = '/proc') {
+  return statIfThere(`${proc}/${pid}`)?.uid ?? null;
+}
+
+/**
+ * Returns the real user, because the effective user of a set-uid program is root.
+ * @param {number | string} pid
+ * @param {string} [proc]
+ * @returns {number | null}  Null: /proc/PID/status cannot be read.
+ */
+export function readRealUid(pid, proc = '/proc') {
+  const uid = /^Uid:\s+(\d+)/m.exec(readProcFile(pid, 'status', proc))?.[1];
+  return uid === undefined ? null : Number(uid);
+}
+
+/**
+ * @param {number} pid
+ * @param {'SigCgt' | 'SigIgn'} kind  SigCgt: a handler exists. SigIgn: the signal is ignored.
+ * @param {'SIGTERM' | 'SIGINT' | 'SIGURG' | 'SIGUSR1'} signal
+ * @returns {boolean}  false also if /proc/PID/status cannot be read.
+ */
+export function hasSignal(pid, kind, signal) {
+  const mask = readProcFile(pid, 'status').match(new RegExp(`^${kind}:\\s*([0-9a-f]+)`, 'm'))?.[1];
+  return mask !== undefined && (BigInt(`0x${mask}`) >> BigInt(constants.signals[signal] - 1)) % 2n === 1n;
+}
+
+/**
+ * If the first process of a container does not collect its orphans, a dead process stays in the
+ * process table. Without /proc, such a process counts as running.
+ * @param {number} pid
+ */
+export function isRunning(pid) {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
+  return !readStat(pid)?.hasExited;
 }
 
 /**
@@ -142,7 +204,7 @@ export function statIfThere(path) {
  * @param {U} otherwise
  * @returns {T | U}
  */
-function tryTo(look, otherwise) {
+export function tryTo(look, otherwise) {
   try {
     return look();
   } catch {

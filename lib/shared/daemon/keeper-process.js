@@ -1,6 +1,6 @@
 // Finds the manager of a home by its processes, for the case that its sockets were removed, or that
 // it hangs. Linux only.
-import { isSameHome, listPids, readEnviron, readProcFile, statIfThere } from './home-processes.js';
+import { isSameHome, listPids, readEnviron, readProcFile, statIfThere, uidOf } from './home-processes.js';
 
 /** A keeper has this in its environment instead of an id, so that it is not part of any instance. */
 export const OF_KEEPER = 'nclust.keeper';
@@ -22,7 +22,7 @@ export function findManagerProcesses(home) {
   return listPids().flatMap((pid) => {
     if (pid === process.pid) return [];
     // The owner comes first, because other users may have any number of processes.
-    const role = statIfThere(`/proc/${pid}`)?.uid === uid ? TITLE.exec(readProcFile(pid, 'cmdline'))?.[1] : undefined;
+    const role = uidOf(pid) === uid ? TITLE.exec(readProcFile(pid, 'cmdline'))?.[1] : undefined;
     if (!role) return [];
     return isSameHome(pid, readEnviron(pid).get('NCLUST_HOME') ?? '', home)
       ? [{ pid, role: /** @type {ManagerProcess['role']} */ (role) }]

@@ -2,9 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { readStat as ofKeeper } from '../../../../../daemon/keeper/host/processes.js';
-import { waitForEnd } from '../../../../../lib/client/end-manager.js';
-import { readStat } from '../../../../../lib/shared/daemon/home-processes.js';
+import { isRunning, readRealUid, readStat, uidOf } from '../../../../../lib/shared/daemon/home-processes.js';
 import { waitFor } from '../../../../helpers/wait-for.js';
 
 /** The first thread exits. The other one ends the process when it has read a byte or the end. */
@@ -24,8 +22,18 @@ test.runIf(process.platform === 'linux')('a process has not exited until its las
   await once(child, 'spawn');
   const pid = Number(child.pid);
   await waitFor('the first thread to exit', () => / Z \d+ /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')));
-  expect([readStat(pid)?.hasExited, ofKeeper(pid)?.hasExited]).toEqual([false, false]);
-  expect(await waitForEnd([pid], 0)).toBe(false);
+  expect([readStat(pid)?.hasExited, isRunning(pid)]).toEqual([false, true]);
   child.stdin.end();
-  expect(await waitForEnd([pid], 30_000)).toBe(true);
+  await waitFor('the process to exit', () => !isRunning(pid));
+});
+
+test.runIf(process.platform === 'linux')('a process has the user of its owner, and its parent', () => {
+  const uid = process.getuid();
+  expect([uidOf(process.pid), readRealUid(process.pid), readStat(process.pid)?.ppid]).toEqual([uid, uid, process.ppid]);
+  expect([uidOf(2 ** 30), readRealUid(2 ** 30), readStat(2 ** 30), isRunning(2 ** 30)]).toEqual([
+    null,
+    null,
+    null,
+    false,
+  ]);
 });
