@@ -1,7 +1,8 @@
 // Looks after what the keeper has in the home, because other programs delete old files, as
 // systemd-tmpfiles does in /tmp. Control looks after its own files (daemon/control/home.js).
-import { lstatSync, lutimesSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync, lutimesSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { namesIn } from '../../lib/shared/daemon/files.js';
 import { describeError, log } from './host/log.js';
 
 /** @import { HomeClaim } from './lock.js' */
@@ -82,14 +83,5 @@ function touch(folder) {
     } catch {
       // The file was removed, or belongs to another user, as a pipe of an app with `uid` does.
     }
-  }
-}
-
-/** @param {string} folder */
-function namesIn(folder) {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }

@@ -2,20 +2,10 @@
 // the kernel keeps up to 64 KiB of output for the next control. Each instance has separate pipes,
 // so the lines of two instances do not mix.
 import { spawn } from 'node:child_process';
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fchownSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, constants, existsSync, fchownSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import { namesIn } from '../../lib/shared/daemon/files.js';
 import { makeUnnamedPipes, releaseUnnamedPipe } from './host/unnamed-pipes.js';
 import { makeRun } from './lock.js';
 
@@ -168,15 +158,6 @@ function isFree(path) {
   } catch {
     // EAGAIN: there is a writer. ENOENT: the pipe was removed.
     return false;
-  }
-}
-
-/** @param {string} run */
-function namesIn(run) {
-  try {
-    return readdirSync(run);
-  } catch {
-    return []; // Another program removed the folder. The next start makes it again.
   }
 }
 

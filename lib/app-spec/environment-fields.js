@@ -1,3 +1,4 @@
+import { isRecord } from '../shared/is-record.js';
 import { isFilled, isText, orNull, words } from './kinds.js';
 import { badKind, badOption, expandHome, readPath } from './values.js';
 import { EMPTY, inGroup, internal, option, row } from './row.js';
@@ -314,12 +315,4 @@ function asVariableName(value, where) {
  */
 function isVariableName(value) {
   return isFilled(value) && !value.includes('=');
-}
-
-/**
- * @param {unknown} value
- * @returns {value is Record<string, unknown>}
- */
-function isRecord(value) {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { isRecord } from '../shared/is-record.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../shared/units.js';
 import { flag, isText, isWhole, orNull, whole, words } from './kinds.js';
 import { badOption, expandHome, readPath } from './values.js';
@@ -77,7 +78,7 @@ const WATCH_OPTIONS = {
   read: asWatchOptions,
   accepted: OBJECT_FORMS,
   schema: { type: 'object' },
-  accepts: isObject,
+  accepts: isRecord,
   stored: 'an object',
   type: 'Record<string, unknown>',
 };
@@ -276,7 +277,7 @@ function asDelay(value, where) {
  * @param {string} where
  */
 function asWatchOptions(value, where) {
-  if (!isObject(value)) throw badOption(where, value, OBJECT_FORMS);
+  if (!isRecord(value)) throw badOption(where, value, OBJECT_FORMS);
   return value;
 }
 
@@ -349,9 +350,4 @@ function isMemory(value) {
  */
 function isCronText(value) {
   return isText(value) && value.trim() !== '' && value.length <= CRON_MAX;
-}
-
-/** @param {unknown} value */
-function isObject(value) {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { explainUnwritable } from '../cli/session/user-file.js';
-import { CONFIG_NAMES, isFile } from '../config/find.js';
+import { CONFIG_NAMES } from '../config/find.js';
 import { warnAboutPm2 } from '../deploy/settings.js';
 import { toOneLine } from '../render/text.js';
+import { isFile } from '../shared/daemon/files.js';
 import { NclustError } from '../shared/errors.js';
 import { readFileApps } from './apps/from-file.js';
 

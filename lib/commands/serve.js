@@ -1,9 +1,16 @@
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../cli/session/await-change.js';
 import { appVersion, buildSpec } from '../config/spec/build.js';
 import { readPm2Variables, readOptions } from '../config/options/options.js';
-import { defaultServeName, readServeSettings, serveScript, serveVariables, VARIABLES, readVariables } from '../serve/settings.js';
+import {
+  defaultServeName,
+  readServeSettings,
+  serveScript,
+  serveVariables,
+  VARIABLES,
+  readVariables,
+} from '../serve/settings.js';
+import { isFolder } from '../shared/daemon/files.js';
 import { readUser } from '../shared/host/as-user.js';
 import { checkSpec } from '../shared/spec/spec.js';
 import { NclustError } from '../shared/errors.js';
@@ -105,7 +112,7 @@ function present(given) {
 
 /** @param {string} folder */
 function checkFolder(folder) {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  if (isFolder(folder)) return folder;
   throw new NclustError(
     'ERR_NCLUST_FOLDER_NOT_FOUND',
     `"${folder}" cannot be served: it does not exist, or is not a folder.`,

@@ -1,4 +1,5 @@
 import { NclustError } from '../shared/errors.js';
+import { isRecord } from '../shared/is-record.js';
 import { isUnset } from '../app-spec/values.js';
 import { ENVIRONMENT_PREFIX, findAttribute, TOP_LEVEL } from '../app-spec/table.js';
 
@@ -131,14 +132,6 @@ export function readShape(value, keyPath = '') {
  */
 export function joinKeyPath(keyPath, key) {
   return keyPath === '' ? key : `${keyPath}.${key}`;
-}
-
-/**
- * @param {unknown} value
- * @returns {value is Record<string, unknown>}
- */
-export function isRecord(value) {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** @param {unknown} value */

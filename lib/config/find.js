@@ -1,8 +1,9 @@
 // Knows: the names of config files, and where to find them; the subfolders read the files.
 // Must not: run in control, because a config file may contain code of the user.
 // Start at: findConfig(), then file/read.js, options/schema.js and spec/build.js.
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { isFile } from '../shared/daemon/files.js';
 import { NclustError } from '../shared/errors.js';
 
 const ENDINGS = ['js', 'cjs', 'mjs', 'ts', 'mts', 'cts', 'json', 'json5', 'yaml', 'yml'];
@@ -40,15 +41,6 @@ export function noConfigError(folder) {
   return new NclustError('ERR_NCLUST_CONFIG_NOT_FOUND', `There is no config file in "${folder}".`, {
     hint: 'Name it ecosystem.config.js or nclust.config.js (or .json, .yaml), or write one with: nclust init',
   });
-}
-
-/** @param {string} file */
-export function isFile(file) {
-  try {
-    return statSync(file).isFile();
-  } catch {
-    return false; // Missing or not accessible.
-  }
 }
 
 /** @param {string} file */

@@ -1,6 +1,5 @@
-import { statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { isFile } from './find.js';
+import { isFile, isFolder } from '../shared/daemon/files.js';
 import { readPackage } from './package-json.js';
 
 /**
@@ -69,13 +68,4 @@ export function mainFile(folder) {
 function projectOf(folder, shellCwd) {
   const isBelow = !/^\.\.(\/|$)/.test(relative(shellCwd, folder));
   return isBelow && !isFile(join(folder, 'package.json')) && isFile(join(shellCwd, 'package.json')) ? shellCwd : folder;
-}
-
-/** @param {string} path */
-function isFolder(path) {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false; // buildSpec() reports the missing folder.
-  }
 }

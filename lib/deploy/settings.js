@@ -1,5 +1,6 @@
 import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
+import { isRecord } from '../shared/is-record.js';
 
 /**
  * @typedef {object} Deployment
@@ -89,7 +90,7 @@ const RULES = {
  */
 export function readDeployment(deploy, name, { file, postDeploy }) {
   const given = deploy && Object.hasOwn(deploy, name) ? deploy[name] : undefined;
-  if (!isObject(given)) throw unknownEnvironment(deploy, name, file);
+  if (!isRecord(given)) throw unknownEnvironment(deploy, name, file);
   const said = /** @type {Record<string, any>} */ (
     Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null))
   );
@@ -234,7 +235,7 @@ function isRef(value) {
 
 /** @param {unknown} value */
 function isEnv(value) {
-  return isObject(value) && Object.entries(value).every(isVariable);
+  return isRecord(value) && Object.entries(value).every(isVariable);
 }
 
 /** @param {[name: string, value: unknown]} entry */
@@ -247,19 +248,11 @@ function isVariable([name, value]) {
 }
 
 /**
- * @param {unknown} value
- * @returns {value is object}
- */
-function isObject(value) {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/**
  * Shows only the names of the refused variables, because a value may be a password.
  * @param {unknown} value
  */
 function shownEnv(value) {
-  if (!isObject(value)) return `a ${Array.isArray(value) ? 'list' : typeof value}`;
+  if (!isRecord(value)) return `a ${Array.isArray(value) ? 'list' : typeof value}`;
   const refused = Object.entries(value).filter((entry) => !isVariable(entry));
   return JSON.stringify(Object.fromEntries(refused.map(([name]) => [name, '…'])));
 }

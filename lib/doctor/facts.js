@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { freemem, homedir, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { countSavedApps } from '../client/not-running.js';
+import { readIfThere } from '../shared/daemon/files.js';
 import { realPath } from '../shared/daemon/home-processes.js';
 import { availableCpus } from '../shared/host/cpus.js';
 import { systemLimits } from '../shared/host/system-limits.js';
@@ -222,7 +223,7 @@ function diskOf(home) {
 
 /** @param {string} root */
 function availableMemory(root) {
-  const kilobytes = /^MemAvailable:\s+(\d+)/m.exec(read(join(root, 'proc/meminfo')))?.[1];
+  const kilobytes = /^MemAvailable:\s+(\d+)/m.exec(readIfThere(join(root, 'proc/meminfo')))?.[1];
   return kilobytes ? Number(kilobytes) * 1024 : freemem();
 }
 
@@ -233,7 +234,7 @@ function availableMemory(root) {
 function sysctlsOf(root) {
   const values = SYSCTLS.map((key) => ({
     key,
-    value: numberIn(read(join(root, 'proc/sys', key.replaceAll('.', '/')))),
+    value: numberIn(readIfThere(join(root, 'proc/sys', key.replaceAll('.', '/')))),
   }));
   return Object.fromEntries(values.flatMap(({ key, value }) => (value === null ? [] : [[key, value]])));
 }
@@ -249,7 +250,7 @@ function orNull(limit) {
  * @returns {Omit<Facts['group'], 'pidsMax'>}
  */
 function groupOf(root, pid) {
-  const path = /^0::(.*)$/m.exec(read(join(root, 'proc', String(pid), 'cgroup')))?.[1];
+  const path = /^0::(.*)$/m.exec(readIfThere(join(root, 'proc', String(pid), 'cgroup')))?.[1];
   // In a container, /proc may show a path of the host that does not exist in the container. Then
   // "/" is the right path.
   const folder =
@@ -257,7 +258,7 @@ function groupOf(root, pid) {
       .map((one) => join(root, 'sys/fs/cgroup', one))
       .find((one) => existsSync(join(one, 'pids.current'))) ?? join(root, 'sys/fs/cgroup');
   const [maxBytes, nowBytes, pidsNow] = ['memory.max', 'memory.current', 'pids.current'].map((file) =>
-    numberIn(read(join(folder, file))),
+    numberIn(readIfThere(join(folder, file))),
   );
   return { maxBytes, nowBytes, pidsNow };
 }
@@ -276,7 +277,7 @@ function isAtBoot(root, { home, env }) {
   // also be a part of the path of another home.
   const path = `(${[home, realPath(home)].map(escapeForRegExp).join('|')})`;
   const word = new RegExp(`(?<=^|[="'\\s:])${path}(?=$|["'\\s:;]|/launcher\\.sh)`, 'm');
-  return folders.some((folder) => unitsIn(folder).some((file) => word.test(read(file))));
+  return folders.some((folder) => unitsIn(folder).some((file) => word.test(readIfThere(file))));
 }
 
 /** @param {string} text */
@@ -298,21 +299,12 @@ function unitsIn(folder) {
  * @param {Record<string, string | undefined>} env
  */
 function pm2Pid(root, env) {
-  const pid = numberIn(read(join(env.PM2_HOME ?? join(env.HOME ?? '/nonexistent', '.pm2'), 'pm2.pid')));
+  const pid = numberIn(readIfThere(join(env.PM2_HOME ?? join(env.HOME ?? '/nonexistent', '.pm2'), 'pm2.pid')));
   // Checks the command line, because PM2 may have exited and another process may have its pid.
-  return pid !== null && /pm2/i.test(read(join(root, 'proc', String(pid), 'cmdline'))) ? pid : null;
+  return pid !== null && /pm2/i.test(readIfThere(join(root, 'proc', String(pid), 'cmdline'))) ? pid : null;
 }
 
 /** @param {string} text */
 function numberIn(text) {
   return /^\d+$/.test(text.trim()) ? Number(text) : null;
-}
-
-/** @param {string} file */
-function read(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return ''; // The file is missing (for example because this is not Linux) or not readable.
-  }
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../shared/is-record.js';
 import { escapeControls, jsonLine, toOneLine } from './text.js';
 
 /** @import { NclustError } from '../shared/errors.js' */
@@ -38,12 +39,4 @@ export function failureJson({ code, message, hint, data, exitStatus }) {
  */
 function quote(lines, paint) {
   return lines.map((line) => `  ${paint('dim', '|')} ${toOneLine(line)}`);
-}
-
-/**
- * @param {unknown} value
- * @returns {value is object}
- */
-function isRecord(value) {
-  return typeof value === 'object' && value !== null;
 }

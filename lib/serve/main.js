@@ -1,8 +1,8 @@
 // Knows: the program behind `nclust serve`: files of a folder over HTTP.
 // Must not: serve anything outside of its folder, or know of the manager.
 // Start at: this file, then handler.js; path.js finds the file of a request.
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isFolder } from '../shared/daemon/files.js';
 import { createStaticServer } from './handler.js';
 import { readServeSettings, readVariables } from './settings.js';
 
@@ -20,8 +20,7 @@ function giveUp(error) {
 try {
   const settings = readServeSettings(readVariables(process.env));
   const path = resolve(settings.path);
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw new Error(`The folder "${path}" does not exist, or is not a folder.`);
+  if (!isFolder(path)) throw new Error(`The folder "${path}" does not exist, or is not a folder.`);
   const { host, port } = settings;
   const server = createStaticServer({ ...settings, path }, talk);
   server.on('error', (/** @type {NodeJS.ErrnoException} */ error) => giveUp(explain(error, host, port)));

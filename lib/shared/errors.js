@@ -1,4 +1,5 @@
 import { ERRORS } from './error-codes.js';
+import { isRecord } from './is-record.js';
 
 /** @typedef {keyof typeof ERRORS} ErrorCode */
 
@@ -73,12 +74,4 @@ export function toNclustError(error) {
   if (error instanceof NclustError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new NclustError('ERR_NCLUST_INTERNAL', message, { cause: error });
-}
-
-/**
- * @param {unknown} value
- * @returns {value is Record<string, unknown>}
- */
-function isRecord(value) {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

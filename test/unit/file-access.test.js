@@ -3,7 +3,8 @@ import { sourceFiles } from '../helpers/source-tree.js';
 
 // A manager of root must not do anything as root at a path that the user of an app can choose or
 // exchange: see lib/shared/host/as-user.js. The table lists the source files that call functions of
-// node:fs with a path, and why the user of an app cannot influence this path.
+// node:fs or of lib/shared/daemon/files.js with a path, and why the user of an app cannot influence
+// this path.
 
 const HOME = 'in the home, which only its owner can enter';
 const SYSTEM = 'of the system, such as /proc or /etc/passwd';
@@ -18,9 +19,9 @@ const TABLE = {
   'daemon/control/api/server.js': ['mkdirSync renameSync rmSync statSync', HOME],
   'daemon/control/api/update.js': ['existsSync', INSTALLED],
   'daemon/control/events/log-file.js': ['lstatSync openSync renameSync rmSync statSync', HOME],
-  'daemon/control/host/oom-kills.js': ['readFileSync', SYSTEM],
+  'daemon/control/host/oom-kills.js': ['readIfThere', SYSTEM],
   'daemon/control/host/processes.js': ['readdirSync statSync', SYSTEM],
-  'daemon/control/host/socket-holder.js': ['readdirSync readlinkSync', SYSTEM],
+  'daemon/control/host/socket-holder.js': ['namesIn readlinkSync', SYSTEM],
   'daemon/control/logs/archive/archive.js': ['rmSync', HOME],
   'daemon/control/logs/archive/compression.js': ['createReadStream', 'of a descriptor'],
   'daemon/control/logs/history/content-reader.js': ['createReadStream', 'of a descriptor'],
@@ -36,7 +37,7 @@ const TABLE = {
     'of the kernel, and the pipes in the home',
   ],
   'daemon/control/settings.js': ['statSync', HOME],
-  'daemon/control/spawn/preflight.js': ['accessSync existsSync statSync', ASKS],
+  'daemon/control/spawn/preflight.js': ['accessSync existsSync isFile isFolder', ASKS],
   'daemon/control/state/durable-file.js': [
     'copyFileSync linkSync openSync readFileSync renameSync rmSync statSync writeFileSync',
     HOME,
@@ -50,37 +51,39 @@ const TABLE = {
   'daemon/control/web/server.js': ['readFileSync readdirSync', INSTALLED],
   'daemon/control/web/token.js': ['readFileSync', HOME],
   'daemon/keeper/control-supervisor.js': ['existsSync', INSTALLED],
-  'daemon/keeper/home.js': ['lstatSync lutimesSync readdirSync statSync', HOME],
+  'daemon/keeper/home.js': ['lstatSync lutimesSync namesIn statSync', HOME],
   'daemon/keeper/lock.js': ['linkSync mkdirSync readdirSync statSync unlinkSync writeFileSync', HOME],
   'daemon/keeper/host/log.js': ['openSync statSync', HOME],
   'daemon/keeper/main.js': ['readFileSync readdirSync', INSTALLED],
   'daemon/keeper/host/pipe-maker.js': ['openSync readdirSync readlinkSync', SYSTEM],
   'daemon/keeper/enter-folder.js': ['readlinkSync', 'is called by callAsOwner() only'],
   'daemon/keeper/host/unnamed-pipes.js': ['openSync symlinkSync', HOME],
-  'daemon/keeper/pipes.js': ['existsSync openSync readdirSync rmSync statSync', HOME],
+  'daemon/keeper/pipes.js': ['existsSync namesIn openSync rmSync statSync', HOME],
   'daemon/keeper/host/processes.js': ['readlinkSync', SYSTEM],
   'daemon/keeper/sockets/unix-path.js': [
     'chmodSync linkSync lstatSync renameSync unlinkSync',
     'is called by withUid() only',
   ],
-  'lib/shared/daemon/accounts.js': ['readFileSync', SYSTEM],
+  'lib/shared/daemon/accounts.js': ['readIfThere', SYSTEM],
   'lib/shared/daemon/close-shared.js': ['existsSync', 'asks for /bin/cat'],
-  'lib/shared/daemon/home-folders.js': ['lstatSync readlinkSync', 'asks who can change the home'],
-  'lib/shared/daemon/home-processes.js': ['openSync readdirSync realpathSync statSync', SYSTEM],
+  'lib/shared/daemon/files.js': ['readFileSync readdirSync statSync', 'named by the callers in this table'],
+  'lib/shared/daemon/home-folders.js': ['lstatSync readIfThere readlinkSync', 'asks who can change the home'],
+  'lib/shared/daemon/home-processes.js': ['namesIn openSync realpathSync statIfThere statSync', SYSTEM],
   'lib/shared/daemon/inherited-descriptors.js': ['openSync readdirSync', SYSTEM],
+  'lib/shared/daemon/keeper-process.js': ['statIfThere', HOME],
   'lib/shared/daemon/oom-score.js': ['readFileSync writeFileSync', SYSTEM],
   'lib/shared/event-log.js': ['openSync readFileSync readdirSync', HOME],
   'lib/shared/host/as-user.js': [
     'lstatSync mkdirSync openSync opendirSync renameSync statSync statfsSync unlinkSync',
     GUARD,
   ],
-  'lib/shared/host/cpus.js': ['readFileSync', SYSTEM],
+  'lib/shared/host/cpus.js': ['readIfThere', SYSTEM],
   'lib/shared/host/follow-links.js': ['lstatSync readlinkSync realpathSync', ASKS],
   'lib/shared/host/git-folder.js': ['lstatSync stat', OWN_RIGHTS],
   'lib/shared/host/read-regular.js': ['* as fs', OWN_RIGHTS],
   'lib/shared/host/replace-file.js': ['openSync renameSync rmSync writeFileSync', HOME],
   'lib/shared/host/run-as-user.js': ['mkdtempSync openSync rmSync', 'a new folder that only the manager may enter'],
-  'lib/shared/host/system-limits.js': ['readFileSync', SYSTEM],
+  'lib/shared/host/system-limits.js': ['readIfThere', SYSTEM],
   'lib/shared/host/user-path.js': ['lstatSync openSync readlinkSync', GUARD],
   'lib/shared/settings/settings.js': ['openSync readFileSync', HOME],
   'lib/shared/version.js': ['readFileSync', INSTALLED],
@@ -93,10 +96,14 @@ const BY_DESCRIPTOR = new Set(
 );
 
 function pathFunctionsOf(code) {
-  return [...code.matchAll(/(?:\{([^}]+)\}|\* as (\w+)) (?:from |= await import\()'node:fs(?:\/promises)?'/g)]
+  return [
+    ...code.matchAll(
+      /(?:\{([^}]+)\}|\* as (\w+)) (?:from |= await import\()'(?:node:fs(?:\/promises)?|[./\w-]*\/files\.js)'/g,
+    ),
+  ]
     .flatMap(([, names, all]) => names?.split(',') ?? [`* as ${all}`])
     .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'constants' && !BY_DESCRIPTOR.has(name))
+    .filter((name) => name !== '' && name !== 'constants' && !BY_DESCRIPTOR.has(name) && name !== 'tryTo')
     .sort()
     .join(' ');
 }

@@ -129,5 +129,5 @@ export const RULES = {
   'lib/shared/logs': ['lib/shared'],
   'lib/shared/settings': ['lib/shared'],
   'lib/shared/spec': ['lib/shared'],
-  'lib/shared/wire': [],
+  'lib/shared/wire': ['lib/shared'],
 };

@@ -33,13 +33,15 @@ const TABLE = {
   'daemon/keeper/sockets/unix-path.js': ['is called by withUid() only', 'chmod link lstat rename'],
   'lib/boot/install.js': ['a new file, as its owner or in a folder of root', 'open rename writeFile'],
   'lib/client/check-home.js': ['checks the folders on the way first', 'access chmod lstat stat'],
-  'lib/commands/config.js': ['creates a new file only', 'exists readFile writeFile'],
+  'lib/commands/config.js': ['creates a new file only', 'exists readFile stat writeFile'],
   'lib/commands/web.js': [HOME, 'exists writeFile'],
   'lib/completion/install.js': ['acts as the owner of HOME', 'exists open readFile rename stat writeFile'],
   'lib/config/find.js': [HARMLESS, 'readFile stat'],
   'lib/doctor/facts.js': [HARMLESS, 'exists readFile stat'],
   'lib/profile/output-file.js': [ONCE, 'lstat open stat writeFile'],
   'lib/serve/respond.js': [ONCE, 'open realpath'],
+  'lib/shared/daemon/files.js': ['named by callers in this table', 'readFile stat'],
+  'lib/shared/daemon/home-folders.js': [KERNEL, 'lstat readFile'],
   'lib/shared/daemon/home-processes.js': [KERNEL, 'open realpath stat'],
   'lib/shared/daemon/oom-score.js': [KERNEL, 'readFile writeFile'],
   'lib/shared/event-log.js': [HOME, 'open readFile'],
@@ -56,19 +58,24 @@ const ASKS = 'access exists lstat realpath stat'.split(' ');
 const MOVES = 'link rename symlink'.split(' ');
 const CHANGES = 'chmod chown lchmod lchown lutimes truncate utimes'.split(' ');
 
-/** The functions of node:fs that a file uses, and writeHeapSnapshot() of node:v8. */
+/** The functions of lib/shared/daemon/files.js, and what they call. */
+const OURS = { isFile: 'stat', isFolder: 'stat', namesIn: 'readdir', readIfThere: 'readFile', statIfThere: 'stat' };
+
+/** The functions of node:fs that a file uses, also by files.js, and writeHeapSnapshot() of node:v8. */
 function functionsOf(code) {
-  const imported = [...code.matchAll(/\{([^{}]+)\}\s*(?:from\s*|=\s*(?:await\s+)?(?:import|require)\()'node:fs/g)];
+  const imported = [
+    ...code.matchAll(
+      /\{([^{}]+)\}\s*(?:from\s*|=\s*(?:await\s+)?(?:import|require)\()'(?:node:fs|[./\w-]*\/files\.js)/g,
+    ),
+  ];
   const called = /\bfs\s*(?:from\s*|=\s*require\()'node:fs'/.test(code) ? [...code.matchAll(/\bfs\.(\w+)/g)] : [];
   const snapshots = [...code.matchAll(/\.(writeHeapSnapshot)\(/g)];
   const names = [...imported.flatMap(([, all]) => all.split(',')), ...[...called, ...snapshots].map(([, one]) => one)];
   return new Set(
-    names.map((name) =>
-      name
-        .trim()
-        .split(/ as |:/)[0]
-        .replace(/Sync$/, ''),
-    ),
+    names.map((name) => {
+      const [original] = name.trim().split(/ as |:/);
+      return OURS[original] ?? original.replace(/Sync$/, '');
+    }),
   );
 }
 

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../lib/shared/is-record.js';
 import { RPC_ERROR } from '../../../lib/shared/wire/rpc.js';
 
 export class BadParams extends Error {
@@ -43,8 +44,7 @@ export const list = (value, path) => {
 
 /** @type {Reader<Record<string, unknown>>} */
 export const record = (value, path) => {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return /** @type {Record<string, unknown>} */ (value);
+  if (isRecord(value)) return value;
   throw new BadParams(path, 'an object');
 };
 

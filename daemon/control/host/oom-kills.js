@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readIfThere } from '../../../lib/shared/daemon/files.js';
 
 /**
  * @typedef {object} OomWatch
@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs';
  * @param {{ read?: (file: string) => string }} [o]
  * @returns {OomWatch}
  */
-export function watchOomKills({ read = readText } = {}) {
+export function watchOomKills({ read = readIfThere } = {}) {
   const sources = [...cgroupFiles(read), { file: '/proc/vmstat', line: /^oom_kill (\d+)$/m }];
   const count = () => sources.reduce((sum, { file, line }) => sum + Number(line.exec(read(file))?.[1] ?? 0), 0);
   let last = count();
@@ -40,13 +40,4 @@ function cgroupFiles(read) {
     ...(v2 === undefined ? [] : [{ file: `/sys/fs/cgroup${v2}/memory.events`, line: /^oom_kill (\d+)$/m }]),
     ...(v1 === undefined ? [] : [{ file: `/sys/fs/cgroup/memory${v1}/memory.oom_control`, line: /^oom_kill (\d+)$/m }]),
   ];
-}
-
-/** @param {string} file */
-function readText(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return ''; // The system is not Linux, or the file system is not mounted.
-  }
 }

@@ -1,7 +1,8 @@
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ACCOUNT_FILES, splitLines } from '../../../lib/shared/daemon/accounts.js';
+import { namesIn, tryTo } from '../../../lib/shared/daemon/files.js';
 import {
   isSameHome,
   listPids,
@@ -10,7 +11,6 @@ import {
   readRealUid,
   readStart,
   readStat,
-  tryTo,
 } from '../../../lib/shared/daemon/home-processes.js';
 
 /** @import { Holder, ListenFailure } from '../../../lib/shared/wire/protocol.js' */
@@ -123,7 +123,7 @@ function listInspectorPorts(pid) {
 
 /** @param {number} pid */
 function listSockets(pid) {
-  return tryTo(() => readdirSync(`/proc/${pid}/fd`), [])
+  return namesIn(`/proc/${pid}/fd`)
     .map((fd) => tryTo(() => readlinkSync(`/proc/${pid}/fd/${fd}`), ''))
     .filter((target) => target.startsWith('socket:'));
 }

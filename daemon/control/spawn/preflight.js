@@ -1,6 +1,7 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { extname, isAbsolute } from 'node:path';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
+import { isFile, isFolder } from '../../../lib/shared/daemon/files.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
 import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
@@ -73,7 +74,7 @@ function preflightError({ name }, method, fault) {
 function faultOf(spec) {
   const { kind, script, file, cwd } = spec;
   const port = portsOf(spec).find(isImpossiblePort);
-  if (!isDirectory(cwd)) return `its working directory "${cwd}" does not exist`;
+  if (!isFolder(cwd)) return `its working directory "${cwd}" does not exist`;
   if (!isExecutable(file)) return `its interpreter "${file}" is missing or is not executable`;
   if ((kind === 'node' || isPath(script)) && !isFile(script))
     return `its script "${script}" is missing or is not a file`;
@@ -131,25 +132,6 @@ function whereIn(stderr, script) {
   const line =
     first.startsWith(script) || first.startsWith(`file://${script}`) ? /:(\d+)$/.exec(first)?.[1] : undefined;
   return line ? ` (line ${line})` : '';
-}
-
-/** @param {string} path */
-function isDirectory(path) {
-  return statOf(path)?.isDirectory() ?? false;
-}
-
-/** @param {string} path */
-function isFile(path) {
-  return statOf(path)?.isFile() ?? false;
-}
-
-/** @param {string} path */
-function statOf(path) {
-  try {
-    return statSync(path);
-  } catch {
-    return null; // The path is missing, a link to itself, or in a folder we may not enter.
-  }
 }
 
 /** @param {string} path */

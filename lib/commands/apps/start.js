@@ -1,7 +1,7 @@
 // Knows: the commands that change apps: their requests to the manager, and their output.
 // Must not: decide what happens to an app; the manager does.
 // Start at: start(), then restart.js; from-file.js is for config files.
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
 import { reportChange } from '../../cli/session/outcome.js';
@@ -11,6 +11,7 @@ import { readOptions, readPm2Variables, separateExitCodes, separateWatched } fro
 import { buildSpec, defaultName, locate, snapshot } from '../../config/spec/build.js';
 import { INTERPRETERS } from '../../config/spec/interpreter.js';
 import { warnAboutCluster } from '../../config/spec/launcher.js';
+import { isFile } from '../../shared/daemon/files.js';
 import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
@@ -276,11 +277,6 @@ function runsAlready(target, name) {
       `To replace it, with other settings if you like: nclust reload ${shellQuote(name)}, or nclust restart ` +
       `${shellQuote(name)}. To start it once more: --force or another --name.`,
   });
-}
-
-/** @param {string} file */
-function isFile(file) {
-  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 /**

@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { countSavedApps, noManagerError } from '../../client/not-running.js';
+import { isFile } from '../../shared/daemon/files.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Client } from '../../client/client.js' */
@@ -43,9 +43,4 @@ export async function absoluteScripts({ cwd }, client, targets) {
     slots.flatMap((/** @type {SlotStatus} */ { id, name, namespace }) => [String(id), name, namespace]),
   );
   return targets.map((target, at) => (isScript[at] && !words.has(target) ? resolve(cwd, target) : target));
-}
-
-/** @param {string} file */
-function isFile(file) {
-  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }

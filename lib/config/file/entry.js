@@ -1,6 +1,7 @@
 import { basename, extname, resolve } from 'node:path';
 import { nearWords } from '../../shared/did-you-mean.js';
-import { createFault, toFault, FOR_EDITORS, holds, isRecord, joinKeyPath } from '../faults.js';
+import { isRecord } from '../../shared/is-record.js';
+import { createFault, toFault, FOR_EDITORS, holds, joinKeyPath } from '../faults.js';
 import { readEnvironment } from '../../app-spec/environment-fields.js';
 import { isUnset } from '../../app-spec/values.js';
 import {

@@ -1,3 +1,4 @@
+import { isRecord } from '../../shared/is-record.js';
 import { badKind, badOption } from '../../app-spec/values.js';
 import {
   defaultServeName,
@@ -14,8 +15,7 @@ import {
  * @returns {Record<string, any>}  By attribute name. A relative `path` stays relative.
  */
 export function staticSite(entry, where = 'static') {
-  if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
-    throw badOption(where, entry, 'an object such as { path: "./public", port: 8080 }');
+  if (!isRecord(entry)) throw badOption(where, entry, 'an object such as { path: "./public", port: 8080 }');
   const {
     port,
     host,
@@ -99,7 +99,6 @@ function switchOf(directory) {
  */
 function credentialsOf(given, where) {
   if (given === undefined || given === null || given === false) return {};
-  if (typeof given !== 'object' || Array.isArray(given))
-    throw badKind(`${where}.basic_auth`, given, 'an object with username and password');
+  if (!isRecord(given)) throw badKind(`${where}.basic_auth`, given, 'an object with username and password');
   return { basicAuth: true, username: given.username ?? '', password: given.password ?? '' };
 }

@@ -1,8 +1,8 @@
 // Knows: how attributes become a spec: program, interpreter, owner, version.
 // Must not: ask the manager, or change a file.
 // Start at: buildSpec(), then interpreter.js; of-entry.js is for entries of config files.
-import { statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { isFile, isFolder } from '../../shared/daemon/files.js';
 import { isNode } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
@@ -247,25 +247,12 @@ export function defaultName(target, { script, isCommand, isFolder = false }) {
   return (name || basename(script)).slice(0, NAME_MAX);
 }
 
-/** @param {string} file */
-function isFile(file) {
-  try {
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
-
 /**
  * @param {string} folder
  * @returns {string}
  */
 export function checkFolder(folder) {
-  try {
-    if (statSync(folder).isDirectory()) return folder;
-  } catch {
-    // The folder is missing. The error below reports it.
-  }
+  if (isFolder(folder)) return folder;
   throw new NclustError(
     'ERR_NCLUST_CWD_NOT_FOUND',
     `The working directory "${folder}" does not exist or is not a directory.`,

@@ -1,5 +1,6 @@
-import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, readdirSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isFile, isFolder } from '../../shared/daemon/files.js';
 import { nearWords } from '../../shared/did-you-mean.js';
 import { NclustError } from '../../shared/errors.js';
 import { findConfig } from '../find.js';
@@ -31,7 +32,7 @@ export function findProgram(name, { path, cwd }) {
 export function isProgram(file) {
   try {
     accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
+    return isFile(file);
   } catch {
     return false;
   }
@@ -43,7 +44,7 @@ export function isProgram(file) {
  * @returns {NclustError}
  */
 export function noScriptError(target, file) {
-  if (isDirectory(file)) return isFolder(target, file);
+  if (isFolder(file)) return folderError(target, file);
   const [near] = nearFiles(file);
   return new NclustError(
     'ERR_NCLUST_SCRIPT_NOT_FOUND',
@@ -60,7 +61,7 @@ export function noScriptError(target, file) {
  * @param {string} target
  * @param {string} folder
  */
-function isFolder(target, folder) {
+function folderError(target, folder) {
   const config = findConfig(folder);
   const hint =
     config === null
@@ -79,14 +80,5 @@ function nearFiles(file) {
     return nearWords(basename(file), readdirSync(dirname(file)));
   } catch {
     return []; // The folder is missing or not readable.
-  }
-}
-
-/** @param {string} path */
-function isDirectory(path) {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false; // Missing or not accessible.
   }
 }

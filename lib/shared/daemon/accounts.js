@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readIfThere } from './files.js';
 
 /**
  * The users and groups of the system, without those of a directory service.
@@ -28,16 +28,4 @@ export function listMembers(gid, { passwd, group } = ACCOUNT_FILES) {
 /** @param {string} text */
 export function splitLines(text) {
   return text.split('\n').map((line) => line.split(':'));
-}
-
-/**
- * @param {string} file
- * @returns {string}
- */
-export function readIfThere(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

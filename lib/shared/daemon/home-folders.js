@@ -4,7 +4,8 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { ACCOUNT_FILES, splitLines, listMembers, readIfThere } from './accounts.js';
+import { ACCOUNT_FILES, splitLines, listMembers } from './accounts.js';
+import { readIfThere, tryTo } from './files.js';
 
 /** @import { Stats } from 'node:fs' */
 /** @import { AccountFiles } from './accounts.js' */
@@ -116,7 +117,7 @@ function* stepsTo(home) {
   while (names.length > 0) {
     const name = /** @type {string} */ (names.shift());
     const path = name === '..' ? dirname(folder) : join(folder, name);
-    const stat = statIfThere(path);
+    const stat = tryTo(() => lstatSync(path), null);
     if (!stat) return;
     yield [path, stat];
     if (!stat.isSymbolicLink()) {
@@ -127,15 +128,6 @@ function* stepsTo(home) {
     const target = readlinkSync(path);
     if (target.startsWith('/')) folder = '/';
     names.unshift(...target.split('/').filter((part) => part !== '' && part !== '.'));
-  }
-}
-
-/** @param {string} path */
-function statIfThere(path) {
-  try {
-    return lstatSync(path);
-  } catch {
-    return null;
   }
 }
 

@@ -1,14 +1,15 @@
 // Reads /proc, and decides which processes belong to a home. Linux only.
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
+import { namesIn, statIfThere, tryTo } from './files.js';
 
 /**
  * @param {string} [proc]
  * @returns {number[]}  Empty if there is no /proc.
  */
 export function listPids(proc = '/proc') {
-  return tryTo(() => readdirSync(proc), [])
+  return namesIn(proc)
     .filter((entry) => /^\d+$/.test(entry))
     .map(Number);
 }
@@ -190,24 +191,4 @@ export function isSameHome(pid, path, home, proc = '/proc') {
 /** @param {string} path */
 export function realPath(path) {
   return tryTo(() => realpathSync(path), path); // A path that does not exist may lead to a home elsewhere.
-}
-
-/** @param {string} path */
-export function statIfThere(path) {
-  return tryTo(() => statSync(path), null);
-}
-
-/**
- * @template T
- * @template U
- * @param {() => T} look
- * @param {U} otherwise
- * @returns {T | U}
- */
-export function tryTo(look, otherwise) {
-  try {
-    return look();
-  } catch {
-    return otherwise;
-  }
 }

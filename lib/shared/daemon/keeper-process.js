@@ -1,6 +1,7 @@
 // Finds the manager of a home by its processes, for the case that its sockets were removed, or that
 // it hangs. Linux only.
-import { isSameHome, listPids, readEnviron, readProcFile, statIfThere, uidOf } from './home-processes.js';
+import { statIfThere } from './files.js';
+import { isSameHome, listPids, readEnviron, readProcFile, uidOf } from './home-processes.js';
 
 /** A keeper has this in its environment instead of an id, so that it is not part of any instance. */
 export const OF_KEEPER = 'nclust.keeper';

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
+import { readIfThere } from '../daemon/files.js';
 import { NclustError } from '../errors.js';
 
 export const INSTANCES_FORMS =
@@ -60,7 +60,7 @@ export function resolveScale(instances, current, cpus) {
 
 /** @param {string} root */
 function allowedCpus(root) {
-  const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(read(join(root, 'proc/self/status')))?.[1];
+  const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(readIfThere(join(root, 'proc/self/status')))?.[1];
   if (!list) return Infinity;
   return list.split(',').reduce((sum, range) => {
     const [from, to = from] = range.split('-').map(Number);
@@ -70,10 +70,10 @@ function allowedCpus(root) {
 
 /** @param {string} root */
 function quotaV2(root) {
-  const path = /^0::(.*)$/m.exec(read(join(root, 'proc/self/cgroup')))?.[1];
+  const path = /^0::(.*)$/m.exec(readIfThere(join(root, 'proc/self/cgroup')))?.[1];
   if (path === undefined) return Infinity;
   return smallest(path, (folder) => {
-    const [quota, period] = read(join(root, 'sys/fs/cgroup', folder, 'cpu.max'))
+    const [quota, period] = readIfThere(join(root, 'sys/fs/cgroup', folder, 'cpu.max'))
       .trim()
       .split(/\s+/);
     return ratio(quota, period);
@@ -82,7 +82,7 @@ function quotaV2(root) {
 
 /** @param {string} root */
 function quotaV1(root) {
-  const match = /^\d+:((?:[^:]*,)?cpu(?:,[^:]*)?):(.*)$/m.exec(read(join(root, 'proc/self/cgroup')));
+  const match = /^\d+:((?:[^:]*,)?cpu(?:,[^:]*)?):(.*)$/m.exec(readIfThere(join(root, 'proc/self/cgroup')));
   if (!match) return Infinity;
   const [, controllers, path] = match;
   const mounts = [...new Set([controllers, 'cpu'])].map((name) => join(root, 'sys/fs/cgroup', name));
@@ -90,8 +90,8 @@ function quotaV1(root) {
     Math.min(
       ...mounts.map((mount) =>
         ratio(
-          read(join(mount, folder, 'cpu.cfs_quota_us')).trim(),
-          read(join(mount, folder, 'cpu.cfs_period_us')).trim(),
+          readIfThere(join(mount, folder, 'cpu.cfs_quota_us')).trim(),
+          readIfThere(join(mount, folder, 'cpu.cfs_period_us')).trim(),
         ),
       ),
     ),
@@ -119,13 +119,4 @@ function smallest(path, quotaOf) {
 function ratio(quota, period) {
   const value = Number(quota) / Number(period);
   return value > 0 && Number.isFinite(value) ? value : Infinity;
-}
-
-/** @param {string} file */
-function read(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readIfThere } from '../daemon/files.js';
 
 /**
  * @typedef {object} SystemLimits
@@ -15,17 +15,17 @@ import { dirname, join } from 'node:path';
  * @returns {SystemLimits}
  */
 export function systemLimits(keeperPid, { root = '/' } = {}) {
-  const groups = read(join(root, `proc/${keeperPid}/cgroup`));
+  const groups = readIfThere(join(root, `proc/${keeperPid}/cgroup`));
   const [v2, v1] = [/^0::(.*)$/m.exec(groups)?.[1], /^\d+:(?:[^:]*,)?pids(?:,[^:]*)?:(.*)$/m.exec(groups)?.[1]];
   const files = [...filesOf('sys/fs/cgroup', v2), ...filesOf('sys/fs/cgroup/pids', v1)];
-  const found = files.map((file) => ({ tasks: numberIn(read(join(root, file))), tasksFile: `/${file}` }));
+  const found = files.map((file) => ({ tasks: numberIn(readIfThere(join(root, file))), tasksFile: `/${file}` }));
   const least = found.reduce((one, other) => (other.tasks < one.tasks ? other : one), {
     tasks: Infinity,
     tasksFile: '',
   });
   return {
     ...least,
-    files: numberIn(/^Max open files\s+(\d+)/m.exec(read(join(root, `proc/${keeperPid}/limits`)))?.[1] ?? ''),
+    files: numberIn(/^Max open files\s+(\d+)/m.exec(readIfThere(join(root, `proc/${keeperPid}/limits`)))?.[1] ?? ''),
   };
 }
 
@@ -48,13 +48,4 @@ function filesOf(mount, path) {
 /** @param {string} text */
 function numberIn(text) {
   return /^\d+$/.test(text.trim()) ? Number(text) : Infinity;
-}
-
-/** @param {string} file */
-function read(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

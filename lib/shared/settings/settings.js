@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { nearWords } from '../did-you-mean.js';
 import { NclustError } from '../errors.js';
+import { isRecord } from '../is-record.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../units.js';
 import {
   LISTEN_FORMS,
@@ -164,7 +165,7 @@ function parseRecord(text) {
   if (text === null) return { record: {}, broken: null };
   try {
     const value = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { record: value, broken: null };
+    if (isRecord(value)) return { record: value, broken: null };
     return { record: {}, broken: 'it does not contain an object' };
   } catch (error) {
     return { record: {}, broken: `it is not JSON (${/** @type {Error} */ (error).message})` };

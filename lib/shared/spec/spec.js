@@ -1,5 +1,6 @@
 import { FIELDS } from '../../app-spec/table.js';
 import { NclustError } from '../errors.js';
+import { isRecord } from '../is-record.js';
 import { resolveLogPaths } from './logs.js';
 
 /** @import { Field } from '../../app-spec/table.js' */
@@ -55,8 +56,7 @@ export function laterFields(spec) {
  * @param {string} keyPath
  */
 function checkObject(value, keyPath) {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return /** @type {Record<string, unknown>} */ (value);
+  if (isRecord(value)) return value;
   throw badSpec(keyPath, value, 'an object');
 }
 

@@ -1,4 +1,5 @@
 // JSON-RPC 2.0, one message a line.
+import { isRecord } from '../is-record.js';
 
 /** @import { WireError } from '../errors.js' */
 
@@ -75,16 +76,15 @@ export function notificationLine(method, params) {
  * @returns {Parsed}
  */
 function checkMessage(value) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return invalid(null, 'A message is one JSON object; batches are not supported.');
-  const message = /** @type {Record<string, unknown>} */ (value);
+  if (!isRecord(value)) return invalid(null, 'A message is one JSON object; batches are not supported.');
+  const message = value;
   const id = typeof message.id === 'string' || typeof message.id === 'number' ? message.id : null;
   if (message.jsonrpc !== '2.0') return invalid(id, '"jsonrpc" has to be "2.0".');
   if (message.id !== undefined && message.id !== id) return invalid(null, '"id" has to be a string or a number.');
   if ('result' in message || 'error' in message) return { message: /** @type {RpcMessage} */ (value) };
   if (typeof message.method !== 'string') return invalid(id, '"method" has to be a string.');
   const { params } = message;
-  if (params !== undefined && (typeof params !== 'object' || params === null || Array.isArray(params))) {
+  if (params !== undefined && !isRecord(params)) {
     return { fault: { code: RPC_ERROR.invalidParams, message: '"params" has to be an object.' }, id };
   }
   return { message: /** @type {RpcMessage} */ (value) };
