@@ -10,6 +10,7 @@ import {
   VARIABLES,
   readVariables,
 } from '../serve/settings.js';
+import { formatAddress } from '../shared/address.js';
 import { isFolder } from '../shared/daemon/files.js';
 import { readUser } from '../shared/host/as-user.js';
 import { checkSpec } from '../shared/spec/spec.js';
@@ -71,11 +72,7 @@ export async function serve(context, [path, port], options) {
     { specs: [spec], wait, force, token: newToken() },
     `Starting ${spec.name}`,
   );
-  if (!json)
-    context.talk(
-      `${folder} is served on ` +
-        `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${settings.port}`,
-    );
+  if (!json) context.talk(`${folder} is served on http://${formatAddress(settings)}`);
   return reportChange(context, client, slots, { done: wait ? 'Started' : 'Starting', json });
 }
 

@@ -4,11 +4,11 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkHome } from '../client/check-home.js';
 import { toOneLine } from '../render/text.js';
+import { formatAddress } from '../shared/address.js';
 import { withoutInherited } from '../shared/daemon/inherited-descriptors.js';
 import { NclustError } from '../shared/errors.js';
 import { replaceFile } from '../shared/host/replace-file.js';
 import { homePaths } from '../shared/paths.js';
-import { writeWebAddress } from '../shared/settings/listen-address.js';
 import { readSettingsFile, readSettingsText } from '../shared/settings/settings.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -81,7 +81,7 @@ function sentencesOf({ port, takenPorts, mayAct, isRemote, host }) {
         '--allow-actions).',
     ...(isRemote
       ? [
-          `Others can reach ${writeWebAddress({ host, port })}, and nothing is encrypted: anyone who listens ` +
+          `Others can reach ${formatAddress({ host, port })}, and nothing is encrypted: anyone who listens ` +
             `on the network can read the token. Better: 127.0.0.1 and a tunnel ` +
             `(ssh -L ${port}:127.0.0.1:${port} host), or a proxy with TLS that sets Host and Origin (see docs/web.md).`,
         ]

@@ -1,3 +1,4 @@
+import { formatAddress } from '../shared/address.js';
 import { formatDuration } from '../shared/units.js';
 import { formatBytes } from './format.js';
 
@@ -10,10 +11,9 @@ export const UNIX_SOCKET = 'pipe';
 /** @param {Pick<SlotStatus, 'addresses'>[]} slots */
 export function listAddresses(slots) {
   const all = slots.flatMap(({ addresses }) =>
-    addresses.map(({ address, port, family }) => {
-      if (family === UNIX_SOCKET) return address;
-      return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
-    }),
+    addresses.map(({ address, port, family }) =>
+      family === UNIX_SOCKET ? address : formatAddress({ host: address, port }),
+    ),
   );
   return [...new Set(all)].join(', ');
 }

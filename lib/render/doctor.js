@@ -1,4 +1,5 @@
 import { formatBytes } from '../figures/format.js';
+import { formatAddress } from '../shared/address.js';
 import { renderColumns } from './table.js';
 import { escapeControls, jsonLine, toOneLine } from './text.js';
 
@@ -39,8 +40,7 @@ function socketLines(sockets, { paint, columns }) {
  * @param {number} port
  */
 export function placeOf(address, port) {
-  if (port === 0) return toOneLine(address);
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  return port === 0 ? toOneLine(address) : formatAddress({ host: address, port });
 }
 
 /**

@@ -2,6 +2,7 @@
 // Must not: serve anything outside of its folder, or know of the manager.
 // Start at: this file, then handler.js; path.js finds the file of a request.
 import { resolve } from 'node:path';
+import { formatAddress } from '../shared/address.js';
 import { isFolder } from '../shared/daemon/files.js';
 import { createStaticServer } from './handler.js';
 import { readServeSettings, readVariables } from './settings.js';
@@ -25,7 +26,7 @@ try {
   const server = createStaticServer({ ...settings, path }, talk);
   server.on('error', (/** @type {NodeJS.ErrnoException} */ error) => giveUp(explain(error, host, port)));
   server.listen(port, host, () => {
-    process.stdout.write(`Serving ${path} on ${host}:${port}\n`);
+    process.stdout.write(`Serving ${path} on ${formatAddress({ host, port })}\n`);
     process.send?.('ready');
   });
 } catch (error) {

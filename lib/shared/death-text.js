@@ -1,3 +1,4 @@
+import { formatAddress } from './address.js';
 import { shellQuote } from './shell-quote.js';
 import { UNLIMITED } from './units.js';
 
@@ -89,7 +90,7 @@ function holderOf({ app, holder }) {
 function placeOf({ address, port, family, isUdp }) {
   if (family === 0) return `"${address}"`;
   if (address === null) return `port ${port}`;
-  const place = family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  const place = formatAddress({ host: address, port });
   return isUdp ? `UDP ${place}` : place;
 }
 

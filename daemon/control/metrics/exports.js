@@ -1,6 +1,7 @@
+import { formatAddress } from '../../../lib/shared/address.js';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
 import { createSerial } from '../../../lib/shared/serial.js';
-import { isLocal, unservedNotice, writeWebAddress } from '../../../lib/shared/settings/listen-address.js';
+import { isLocal, unservedNotice } from '../../../lib/shared/settings/listen-address.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
 
 /** @import { ListenTarget, Unserved } from '../../../lib/shared/settings/listen-address.js' */
@@ -150,7 +151,7 @@ export function createExports({ metrics, settings, clock, managerLog, version })
  */
 function serverNotice({ listen, allowRemote }, reason) {
   if (listen.kind === 'none') return [];
-  const where = listen.kind === 'tcp' ? writeWebAddress(listen) : listen.path;
+  const where = listen.kind === 'tcp' ? formatAddress(listen) : listen.path;
   if (isTooFar(listen, allowRemote))
     return [
       `/metrics is not served on "${where}": other machines could reach that address; to allow this, run: nclust set ` +

@@ -1,3 +1,4 @@
+import { formatAddress } from '../../../lib/shared/address.js';
 import { describeListenFailure } from '../../../lib/shared/death-text.js';
 import { STARTING_STATES } from '../policy/replace.js';
 import { findSlot, getSlotHistory, isWanted, findSeatOfInstance, listSeats } from '../state/registry.js';
@@ -199,7 +200,10 @@ function placeMissing(registry, seat, instance) {
   if (findSlot(registry, seat.id)?.app.rollout.isStrict === false)
     return here.length > 0 ? null : 'it did not listen anywhere';
   const elsewhere = here.filter((one) => !expected.some((other) => isSame(one, other)));
-  const list = (/** @type {Address[]} */ addresses) => addresses.map(formatAddress).join(' and ');
+  const list = (/** @type {Address[]} */ addresses) =>
+    addresses
+      .map(({ address, port, family }) => (family === 'pipe' ? `"${address}"` : formatAddress({ host: address, port })))
+      .join(' and ');
   return `it did not listen on ${list(lacking)}${elsewhere.length > 0 ? `, but on ${list(elsewhere)}` : ''}`;
 }
 
@@ -226,10 +230,4 @@ function expectedOf(registry, seat) {
  */
 function isSame(one, other) {
   return one.address === other.address && one.port === other.port;
-}
-
-/** @param {Address} address */
-function formatAddress({ address, port, family }) {
-  if (family === 'pipe') return `"${address}"`;
-  return family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
 }

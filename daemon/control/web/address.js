@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { formatAddress } from '../../../lib/shared/address.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import {
   isLoopback,
@@ -8,7 +9,6 @@ import {
   WEB_LISTEN_FORMS,
   WEB_PORT,
   explainUnserved,
-  writeWebAddress,
 } from '../../../lib/shared/settings/listen-address.js';
 
 /** @import { IncomingHttpHeaders } from 'node:http' */
@@ -55,7 +55,7 @@ export function reachableHost(host) {
 export function remoteAddressError(address) {
   return new NclustError(
     'ERR_NCLUST_BAD_SETTING',
-    `The dashboard does not listen on "${writeWebAddress(address)}": other machines could reach that address, and ` +
+    `The dashboard does not listen on "${formatAddress(address)}": other machines could reach that address, and ` +
       `its traffic is not encrypted.`,
     {
       hint: 'Keep it on 127.0.0.1 and use a tunnel (ssh -L 9616:127.0.0.1:9616 host), or allow it with --allow-remote',
@@ -72,7 +72,7 @@ export function webError(address, error) {
   const reason = describeListenError(error);
   return new NclustError(
     'ERR_NCLUST_WEB_FAILED',
-    `The dashboard cannot be served on "${writeWebAddress(address)}": ${explainUnserved(reason)}.`,
+    `The dashboard cannot be served on "${formatAddress(address)}": ${explainUnserved(reason)}.`,
     {
       hint: 'Choose another address: nclust web --listen 127.0.0.1:0 uses any free port.',
       data: { ...address, reason },

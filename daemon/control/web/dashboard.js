@@ -2,15 +2,10 @@
 // Must not: let a page call a method that permissions.js does not name, or show a secret.
 // Start at: createWeb(), then permissions.js; server.js has HTTP, sockets.js the WebSockets.
 import { rmSync } from 'node:fs';
+import { formatAddress } from '../../../lib/shared/address.js';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
 import { createSerial } from '../../../lib/shared/serial.js';
-import {
-  isLoopback,
-  unservedNotice,
-  WEB_HOST,
-  WEB_PORT,
-  writeWebAddress,
-} from '../../../lib/shared/settings/listen-address.js';
+import { isLoopback, unservedNotice, WEB_HOST, WEB_PORT } from '../../../lib/shared/settings/listen-address.js';
 import {
   webError,
   isServedAt,
@@ -141,7 +136,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
       // Write the settings before the old dashboard closes, because the write may fail.
       try {
         if (allowRemote !== undefined) settings.set('web.allow_remote', String(allowRemote));
-        settings.set('web.listen', writeWebAddress(next.dashboard.address));
+        settings.set('web.listen', formatAddress(next.dashboard.address));
       } catch (error) {
         await next.dashboard.close();
         throw error;
@@ -234,7 +229,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     notices() {
       const { listen, allowRemote } = settings.web();
       if (listen.kind === 'none') return [];
-      const where = writeWebAddress(listen);
+      const where = formatAddress(listen);
       if (needsAllowRemote(listen, allowRemote))
         return [
           `The dashboard is not served on "${where}": other machines could reach that address; to allow this, ` +
@@ -247,7 +242,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
               what: 'The dashboard',
               where,
               reason: problem,
-              instead: `nclust web --listen ${writeWebAddress({ ...listen, port: 0 })}`,
+              instead: `nclust web --listen ${formatAddress({ ...listen, port: 0 })}`,
             }),
           ];
     },
@@ -266,7 +261,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     const { host, port } = address;
     return {
       isOn: true,
-      url: `http://${writeWebAddress({ host: reachableHost(host), port })}/#token=${token}`,
+      url: `http://${formatAddress({ host: reachableHost(host), port })}/#token=${token}`,
       host,
       port,
       mayAct,

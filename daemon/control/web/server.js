@@ -209,6 +209,7 @@ const SHARED = [
   'lib/render/log-text.js',
   'lib/render/why/answer.js',
   'lib/render/why/fold.js',
+  'lib/shared/address.js',
   'lib/shared/death-text.js',
   'lib/shared/metrics.js',
   'lib/shared/shell-quote.js',

@@ -88,14 +88,6 @@ export function isLoopback({ host, port }) {
 }
 
 /**
- * @param {WebAddress} address
- * @returns {string}
- */
-export function writeWebAddress({ host, port }) {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-/**
  * An address of the settings that cannot be used.
  * @typedef {object} Unserved
  * @property {string} reason  A system error code, or the text of another error.
