@@ -15,6 +15,7 @@ import { linkSync, mkdirSync, readdirSync, statSync, unlinkSync, writeFileSync }
 import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { isRunning } from '../../lib/shared/daemon/home-processes.js';
+import { locksAmong } from '../../lib/shared/daemon/keeper-locks.js';
 import { wakeKeeper } from '../../lib/shared/daemon/keeper-process.js';
 import { listenPrivately } from '../../lib/shared/daemon/listen-privately.js';
 
@@ -22,7 +23,6 @@ import { listenPrivately } from '../../lib/shared/daemon/listen-privately.js';
 
 /** No process listens. ECONNRESET: the listener exited while this connection was in the queue. */
 const NOT_LISTENING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
-const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 const PRIVATE = /^c\.(\d+)\./;
 const PIPE = /^p-(\d+)-/;
 
@@ -117,17 +117,6 @@ async function take(run) {
  */
 function pipeEpochs(names) {
   return names.flatMap((name) => PIPE.exec(name)?.[1] ?? []).map(Number);
-}
-
-/**
- * @param {string[]} names
- * @returns {{ name: string, number: number, isSocket: boolean }[]}
- */
-function locksAmong(names) {
-  return names
-    .map((name) => ({ name, match: NAME.exec(name) }))
-    .flatMap(({ name, match }) => (match ? [{ name, number: Number(match[1]), isSocket: match[2] === 'sock' }] : []))
-    .sort((a, b) => a.number - b.number || Number(b.isSocket) - Number(a.isSocket));
 }
 
 /**

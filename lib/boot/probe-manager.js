@@ -1,7 +1,9 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findKeeper } from '../client/keeper-socket.js';
 import { tryConnect } from '../client/try-connect.js';
+import { namesIn } from '../shared/daemon/files.js';
+import { locksAmong } from '../shared/daemon/keeper-locks.js';
 import { createLineReader } from '../shared/daemon/lines.js';
 import { TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
 import { parseLine, requestLine } from '../shared/wire/rpc.js';
@@ -79,12 +81,7 @@ function welcomed(socket, signal) {
  * @param {string} run
  */
 export function hasLeft(run) {
-  if (!existsSync(run)) return true;
-  const marks = readdirSync(run)
-    .map((name) => /^keeper\.(\d+)\.(sock|left)$/.exec(name))
-    .filter((match) => match !== null);
-  const highest = Math.max(0, ...marks.map((match) => Number(match[1])));
-  return marks.some((match) => Number(match[1]) === highest && match[2] === 'left');
+  return !existsSync(run) || locksAmong(namesIn(run)).at(-1)?.isSocket === false;
 }
 
 /**

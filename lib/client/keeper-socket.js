@@ -1,6 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { namesIn } from '../shared/daemon/files.js';
+import { locksAmong } from '../shared/daemon/keeper-locks.js';
 import { createLineReader } from '../shared/daemon/lines.js';
 import { wakeKeeper } from '../shared/daemon/keeper-process.js';
 import { tryConnect } from './try-connect.js';
@@ -22,8 +24,8 @@ export async function findKeeper(run, signal) {
   if (signal.aborted) throw signal.reason;
   const home = dirname(run);
   if (!existsSync(home)) return null; // Its keeper may run for some seconds, but not for clients.
-  const highest = highestSocket(run);
-  const socket = highest === 0 ? null : await tryConnect(join(run, `keeper.${highest}.sock`), signal);
+  const newest = locksAmong(namesIn(run)).findLast(({ isSocket }) => isSocket);
+  const socket = newest ? await tryConnect(join(run, newest.name), signal) : null;
   return socket ?? (wakeKeeper(home) === null ? null : 'busy');
 }
 
@@ -93,19 +95,6 @@ export async function waitUntilLeft(run, signal) {
     socket.on('error', () => {}); // 'close' follows.
     socket.on('close', resolve).resume();
   });
-}
-
-/** @param {string} run */
-function highestSocket(run) {
-  /** @type {string[]} */
-  let entries;
-  try {
-    entries = readdirSync(run);
-  } catch {
-    return 0;
-  }
-  const numbers = entries.map((entry) => Number(/^keeper\.(\d+)\.sock$/.exec(entry)?.[1] ?? 0));
-  return Math.max(0, ...numbers);
 }
 
 /**
