@@ -6,12 +6,13 @@ import { createEventBus, emitDeleted } from './events/bus.js';
 import { noteChanges } from './events/process-events.js';
 import { allAppNames, EVENTS } from './handlers.js';
 import { KeeperSession } from './keeper-link/session.js';
-import { tell } from './keeper-link/tell.js';
+import { saveDesired, tell } from './keeper-link/tell.js';
 import { cancelTimers } from './loop/effects.js';
 import { keeperEventHandlers } from './loop/keeper-events.js';
 import { introduce, noteKeeperDeath, noteLostList, restoreChannels } from './recovery/meet-keeper.js';
 import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
+import { createVersioningUpdates } from './spawn/git-checkout.js';
 import { getSlotHistory, createRegistry, restartNumbering } from './state/registry.js';
 import { noteKey } from './state/slot-history.js';
 
@@ -28,6 +29,7 @@ export class Control {
   #context;
   #session;
   #waiters;
+  #updateVersioning;
   #appMessages = createAppMessageSubscription((isOn) => this.askKeeper('subscribe-messages', { isOn }));
   /** @type {ControlEvent[]} */
   #queue = [];
@@ -67,6 +69,7 @@ export class Control {
       resume: () => this.#resume(),
     });
     this.#waiters = createWaiters(this.registry);
+    this.#updateVersioning = createVersioningUpdates(this.#context, saveDesired);
     this.#isNew = isNew;
     for (const notice of notices) this.registry.notices.add(notice);
   }
@@ -155,6 +158,7 @@ export class Control {
     noteChanges(this.#context, before, next, method);
     emitDeleted(this.#context, before);
     this.dispatch({ type: 'changed', names: changedNames(before, next) });
+    this.#updateVersioning(up);
     return receipt;
   }
 

@@ -41,6 +41,7 @@ import { createUsageReader } from './metrics/usage.js';
 import { findOrphans } from './recovery/find-orphans.js';
 import { createSettings } from './settings.js';
 import { createEnvironment } from './spawn/environment.js';
+import { readVersioning } from './spawn/git-checkout.js';
 import { preflight, substituteMissingNode } from './spawn/preflight.js';
 import { createSecrets } from './spawn/secrets.js';
 import { findApp } from './state/desired.js';
@@ -261,6 +262,7 @@ function makeParts(logs, leave) {
         specs.map((spec) => substituteMissingNode(spec)),
         method,
       ),
+    readVersioning,
     systemLimits,
     leave,
     makeWay: () => process.exit(0),

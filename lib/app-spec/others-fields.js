@@ -1,9 +1,29 @@
+import { isRecord } from '../shared/is-record.js';
 import { flag, isText, oneOf, orNull, text, words } from './kinds.js';
 import { internal, REQUIRED, setting } from './row.js';
-import { isVersioning } from '../shared/spec/versioning.js';
 
 /** @import { StoredKind } from './kinds.js' */
 /** @import { Row } from './table.js' */
+
+/**
+ * Facts about the git checkout of the app. Control asks git each time a request starts, restarts or
+ * reloads the app. The properties have PM2's names.
+ * @typedef {object} Versioning
+ * @property {'git'} type
+ * @property {string | null} url  Without password and token.
+ * @property {string} revision
+ * @property {string} comment  Message of the commit.
+ * @property {boolean | null} unstaged  Whether tracked files had been changed. Null: git was too slow.
+ * @property {string} branch
+ * @property {string[]} remotes
+ * @property {string | null} remote
+ * @property {boolean} branch_exists_on_remote
+ * @property {boolean} ahead
+ * @property {null} next_rev
+ * @property {null} prev_rev
+ * @property {string} update_time
+ * @property {string} repo_path
+ */
 
 /** @type {StoredKind} */
 const FILE = {
@@ -14,9 +34,9 @@ const FILE = {
 
 /** @type {StoredKind} */
 const VERSIONING = {
-  accepts: isVersioning,
+  accepts: (value) => value === null || isRecord(value),
   stored: 'an object with facts from git, or null',
-  type: "import('../shared/spec/versioning.js').Versioning | null",
+  type: "import('./others-fields.js').Versioning | null",
 };
 
 /** Fields that nclust calculates from the attributes. @type {Row[]} */

@@ -3,7 +3,6 @@ import { absoluteScripts } from '../commands/apps/targets.js';
 import { readConfig, readNames } from '../config/file/read.js';
 import { isConfigName } from '../config/find.js';
 import { snapshot } from '../config/spec/build.js';
-import { addVersioning } from '../config/spec/git.js';
 import { NclustError } from '../shared/errors.js';
 import { changesBySettings } from './settings.js';
 
@@ -26,7 +25,7 @@ export async function startSpecs(ask, what, { force, onWarning, ...words }) {
   if (!isDescribed && (await isListed(ask, what)))
     return requestForTargets(ask, 'start', /** @type {Targets} */ (what));
   if (typeof what !== 'string') return requestForTargets(ask, 'start', /** @type {Targets} */ (what));
-  const { specs, warnings } = await readConfigWithVersions(ask, { ...words, script: what }, {});
+  const { specs, warnings } = await readConfig(toReadRequest(ask, { ...words, script: what }, {}));
   warnings.forEach(onWarning);
   return (await ask('start', { specs, ...(force ? { force } : {}) })).slots;
 }
@@ -41,7 +40,7 @@ export async function startSpecs(ask, what, { force, onWarning, ...words }) {
  * @returns {Promise<SlotStatus[]>}
  */
 async function renewFromConfig(ask, how, what, { onWarning, ...choice }) {
-  const { specs, file, warnings } = await readConfigWithVersions(ask, what, choice);
+  const { specs, file, warnings } = await readConfig(toReadRequest(ask, what, choice));
   warnings.forEach(onWarning);
   if (specs.length === 0)
     throw new NclustError(
@@ -103,7 +102,7 @@ export async function applySpecs(
       '"only" and "prune" were given; accepted: one of the two, because "prune" needs the whole config to ' +
         'find apps that are not in it.',
     );
-  const { specs, file, warnings } = await readConfigWithVersions(ask, what, { env, only });
+  const { specs, file, warnings } = await readConfig(toReadRequest(ask, what, { env, only }));
   warnings.forEach(onWarning);
   const { plan, left, slots } = await ask('apply', {
     specs,
@@ -163,17 +162,6 @@ export function isConfig(what) {
   if (typeof what === 'string') return isConfigName(what);
   if (Array.isArray(what)) return what.some((one) => typeof one === 'object' && one !== null);
   return typeof what === 'object' && what !== null;
-}
-
-/**
- * @param {Ask} ask
- * @param {unknown} what
- * @param {ConfigSelection} choice
- * @returns {ReturnType<typeof readConfig>}
- */
-async function readConfigWithVersions(ask, what, choice) {
-  const config = await readConfig(toReadRequest(ask, what, choice));
-  return { ...config, specs: await addVersioning(config.specs) };
 }
 
 /**

@@ -63,8 +63,10 @@ test('a named pipe in .git does not block a reload', async () => {
   git('init', '-q');
   git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '-q', '--allow-empty', '-m', 'one');
   await home.nclust('start', script, '--name', 'app');
-  const { stdout } = await home.nclust('jlist');
-  expect(JSON.parse(stdout)).toMatchObject([{ pm2_env: { versioning: { type: 'git' } } }]);
+  await home.waitFor('the facts from git', async () => {
+    const { stdout } = await home.nclust('jlist');
+    return JSON.parse(stdout)[0].pm2_env.versioning?.type === 'git';
+  });
   execFileSync('rm', ['-r', join(home.work, '.git')]);
   mkdirSync(join(home.work, '.git'));
   execFileSync('mkfifo', [join(home.work, '.git', 'HEAD')]);

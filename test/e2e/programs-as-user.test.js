@@ -16,11 +16,11 @@ import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 
 const canTest = isRoot && spawnSync('script', ['--version']).status === 0;
 
-/** The app, the account "nobody", git and a shell set these variables. */
-const ALLOWED = /^(PATH|LANG|HOME|USER|LOGNAME|OWN|SOCK|GIT_\w+|PWD|OLDPWD|SHLVL|_)$/;
+/** The app, the account "nobody", nclust (for git), git and a shell set these variables. */
+const ALLOWED = /^(PATH|LANG|HOME|USER|LOGNAME|OWN|SOCK|TZ|GIT_\w+|PWD|OLDPWD|SHLVL|_)$/;
 
 /** Each program that nclust runs as the user of the app, by the name of its reports. */
-const PROGRAMS = ['git-log', 'git-status', 'filter', 'node-version', 'node-check', 'secret', 'mkdir'];
+const PROGRAMS = ['git', 'filter', 'node-version', 'node-check', 'secret', 'mkdir'];
 
 /**
  * Reports process, terminal, variables and user, and leaves a process behind. Starts only two
@@ -58,10 +58,7 @@ function stage(home) {
   writeFileSync(report, reporter(reports), { mode: 0o644 });
   const program = (path, text) => writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   const git = execFileSync('which', ['git'], { encoding: 'utf8' }).trim();
-  program(
-    join(bin, 'git'),
-    `case "$*" in *log*) what=git-log;; *) what=git-status;; esac; . ${report}; exec ${git} "$@"`,
-  );
+  program(join(bin, 'git'), `what=git; . ${report}; exec ${git} "$@"`);
   program(join(bin, 'mkdir'), `what=mkdir; . ${report}; exec /bin/mkdir "$@"`);
   program(
     join(own, 'node'),
@@ -128,7 +125,7 @@ test.runIf(canTest)('programs of the user of an app get no terminal, session or 
   ).toEqual(
     seen.map(({ what, session }) => ({
       what,
-      leads: what !== 'filter', // git leads the session of its filter.
+      leads: !['git', 'filter'].includes(what), // A shell leads the session of git and its filter.
       group: session,
       others: [],
       tty: 0,

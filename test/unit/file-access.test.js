@@ -37,6 +37,7 @@ const TABLE = {
     'of the kernel, and the pipes in the home',
   ],
   'daemon/control/settings.js': ['statSync', HOME],
+  'daemon/control/spawn/git-checkout.js': ['lstat', ASKS],
   'daemon/control/spawn/preflight.js': ['accessSync existsSync isFile isFolder', ASKS],
   'daemon/control/state/durable-file.js': [
     'copyFileSync linkSync openSync readFileSync renameSync rmSync statSync writeFileSync',
@@ -79,7 +80,6 @@ const TABLE = {
   ],
   'lib/shared/host/cpus.js': ['readIfThere', SYSTEM],
   'lib/shared/host/follow-links.js': ['lstatSync readlinkSync realpathSync', ASKS],
-  'lib/shared/host/git-folder.js': ['lstatSync stat', OWN_RIGHTS],
   'lib/shared/host/read-regular.js': ['* as fs', OWN_RIGHTS],
   'lib/shared/host/replace-file.js': ['openSync renameSync rmSync writeFileSync', HOME],
   'lib/shared/host/run-as-user.js': ['mkdtempSync openSync rmSync', 'a new folder that only the manager may enter'],

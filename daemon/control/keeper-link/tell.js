@@ -15,6 +15,7 @@ import { getSlotHistory } from '../state/registry.js';
 /** @import { Orphan, UidsOf } from '../recovery/find-orphans.js' */
 /** @import { Settings } from '../settings.js' */
 /** @import { Environment } from '../spawn/environment.js' */
+/** @import { Desired } from '../state/desired.js' */
 /** @import { Seat, Registry } from '../state/registry.js' */
 /** @import { Store } from '../state/store.js' */
 /** @import { Installation, Own } from '../update/installation.js' */
@@ -44,6 +45,7 @@ import { getSlotHistory } from '../state/registry.js';
  * @property {(spec: AppSpec) => AppSpec} substituteMissingNode
  * @property {(specs: AppSpec[], method: 'reload' | 'restart') => Promise<void>} preflight  Rejects with
  *   ERR_NCLUST_PREFLIGHT.
+ * @property {typeof import('../spawn/git-checkout.js').readVersioning} readVersioning
  * @property {(keeperPid: number) => SystemLimits} systemLimits
  * @property {(exitStatus: number) => void} leave
  * @property {() => void} makeWay  Exits at once; clients repeat their requests to the next control.
@@ -95,4 +97,18 @@ export function tell(context, verb, params) {
  */
 export function writeNote(context, id) {
   tell(context, 'note', { key: noteKey(id), value: getSlotHistory(context.registry, id) });
+}
+
+/**
+ * For a change that no client has asked for. If the save fails, the next one includes the change.
+ * @param {LoopContext} context
+ * @param {Desired} desired
+ */
+export function saveDesired({ parts, registry }, desired) {
+  registry.desired = desired;
+  try {
+    parts.store.save(desired);
+  } catch (error) {
+    parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
+  }
 }

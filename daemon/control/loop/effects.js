@@ -1,6 +1,6 @@
 import { withoutChannel } from '../../../lib/shared/spec/channel.js';
 import { KeeperLost } from '../keeper-link/link.js';
-import { tell } from '../keeper-link/tell.js';
+import { saveDesired, tell } from '../keeper-link/tell.js';
 import { isOnProbation } from '../rollout/readiness.js';
 import { createLabel, spawnParams, stopSettings } from '../spawn/params.js';
 import { finishSlot } from '../state/changes.js';
@@ -224,18 +224,12 @@ function ended(context, seat) {
 
 /**
  * The program finished its work. Do not restart it, not even after a reboot.
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {number} id
  */
-export function recordFinishedSlot({ parts, registry }, id) {
-  registry.desired = finishSlot(registry.desired, id);
-  try {
-    parts.store.save(registry.desired);
-  } catch (error) {
-    // Nothing is lost: the note in the keeper also records that the slot is finished, and the next
-    // save of the state includes it.
-    parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
-  }
+export function recordFinishedSlot(context, id) {
+  // If this save fails, the note in the keeper also records that the slot is finished.
+  saveDesired(context, finishSlot(context.registry.desired, id));
 }
 
 /**

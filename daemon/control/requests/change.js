@@ -1,6 +1,5 @@
 import { assertFits } from '../spawn/capacity.js';
 import { NOTHING_FRESH } from '../spawn/environment.js';
-import { readCheckouts } from '../spawn/git-checkout.js';
 import { isUp } from '../rollout/supervise.js';
 import { findApp } from '../state/desired.js';
 import { isBeside, isServing } from '../state/registry.js';
@@ -92,9 +91,7 @@ export function rolloutFacts(registry) {
  */
 export async function readSpawnInputs({ control, parts }, token, choose) {
   if (control.hasSeen(token)) return NOTHING_FRESH;
-  const specs = choose(control.registry.desired);
-  const [fresh, inCheckout] = await Promise.all([parts.environment.read(specs), readCheckouts(specs, parts.clock)]);
-  return { ...fresh, fill: (spec) => inCheckout(fresh.fill(spec)) };
+  return parts.environment.read(choose(control.registry.desired));
 }
 
 /**

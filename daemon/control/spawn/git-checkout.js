@@ -1,90 +1,152 @@
-import { readUser } from '../../../lib/shared/host/as-user.js';
+import { lstat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
+import { readProgramVariables } from '../../../lib/shared/spec/environment.js';
 
-/** @import { GitFolder } from '../../../lib/shared/host/git-folder.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { Clock } from '../host/clock.js' */
+/** @import { Versioning } from '../../../lib/app-spec/others-fields.js' */
+/** @import { Change, Desired, DesiredApp } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
 
-/** Time limit for a read, in ms. It is short, because the revision is only shown in the list. */
-const READ_MS = 1_000;
+const LIMITS = { timeoutMs: 5_000, maxBytes: 1024 * 1024 };
+const COMMENT_MAX = 1_000;
+
+/** A reflog has the time of the last checkout, commit or pull. It may be empty after 90 days. */
+const QUESTIONS = `
+ask() { git -C "$0" -c core.fsmonitor=false "$@"; }
+commit() { ask log -1 --no-show-signature --date=format-local:%Y-%m-%dT%H:%M:%S.000Z --format="$@"; }
+branch=$(ask rev-parse --abbrev-ref HEAD) || exit
+last=$(commit '%gd%n%H%n%B' -g)
+printf '%s\\0' "$branch" "\${last:-$(commit '%cd%n%H%n%B')}"
+ask config --local --get-regexp '^(remote|branch)[.].*[.](url|remote)$'
+printf '\\0'
+ask for-each-ref --format='%(refname)' "refs/remotes/*/$branch"
+printf '\\0'
+ask status --porcelain=v2 --branch --untracked-files=no`;
 
 /**
- * The latest read. The next read waits for it, because many reads from a disk that hangs would
- * occupy the thread pool.
- * @type {Promise<unknown>}
+ * Updates `versioning` of apps that a request starts. No start waits for git: the list may show the
+ * revision some milliseconds later than the new process.
+ * @template {{ parts: { readVersioning: typeof readVersioning }, registry: Registry }} Context
+ * @param {Context} context
+ * @param {(context: Context, desired: Desired) => void} save
+ * @returns {(up: Change['up']) => void}
  */
-let turn = Promise.resolve();
-/** While a read is late, requests do not wait, and no other read starts. */
-let isOverdue = false;
+export function createVersioningUpdates(context, save) {
+  const { parts, registry } = context;
+  // One read after the other, because many reads from a disk that hangs would occupy the thread
+  // pool, and because the result of the last request counts.
+  let turn = Promise.resolve();
 
-/**
- * Does not run git. If the revision has changed, the fields that only git can fill become unknown.
- * @param {AppSpec[]} specs
- * @param {Clock} clock
- * @returns {Promise<(spec: AppSpec) => AppSpec>}  Never rejects.
- */
-export async function readCheckouts(specs, clock) {
-  const wanted = new Map(
-    specs.filter(({ vizion, versioning }) => vizion && versioning).map((spec) => [keyOf(spec), spec]),
-  );
-  if (wanted.size === 0) return (spec) => spec;
-  const found = await readAll(wanted, clock);
-  return (spec) => {
-    const key = keyOf(spec);
-    if (!spec.versioning || !wanted.has(key)) return spec;
-    const folder = found.get(key);
-    if (folder === null || folder?.revision === spec.versioning.revision) return spec;
-    const unknown = { ...spec.versioning, comment: null, unstaged: null, ahead: false };
-    if (!folder) return { ...spec, versioning: { ...unknown, revision: null } };
-    const versioning = {
-      ...unknown,
-      url: folder.url,
-      revision: folder.revision,
-      branch: folder.branch,
-      remotes: folder.remotes,
-      remote: folder.remote,
-      branch_exists_on_remote: folder.isOnRemote,
-      update_time: new Date(folder.updatedAtMs).toISOString(),
-    };
-    return { ...spec, versioning };
+  /** @param {Change['up']} up */
+  async function update(up) {
+    const least = new Map(up.map(({ id, generation }) => [id, generation]));
+    // False after a rollback, or if the app was removed.
+    const isStarted = (/** @type {DesiredApp} */ { spec, slots }) =>
+      spec.vizion && slots.some(({ id, generation }) => generation >= (least.get(id) ?? Infinity));
+    const specs = registry.desired.apps.filter(isStarted).map(({ spec }) => spec);
+    const found = await parts.readVersioning(specs);
+    const known = new Map(specs.map(({ name }, at) => [name, found[at]]));
+    const { desired } = registry;
+    const apps = desired.apps.map((app) => {
+      const versioning = known.get(app.spec.name);
+      if (versioning === undefined || !isStarted(app) || isDeepStrictEqual(versioning, app.spec.versioning)) return app;
+      return { ...app, spec: { ...app.spec, versioning } };
+    });
+    if (apps.some((app, at) => app !== desired.apps[at])) save(context, { ...desired, apps });
+  }
+
+  return (up) => {
+    if (up.length > 0) turn = turn.then(() => update(up));
   };
 }
 
 /**
- * The key contains the user, because a checkout is read with the rights of the app's user.
- * @param {AppSpec} spec
+ * Runs git for each checkout and owner, not for each app.
+ * @param {AppSpec[]} specs
+ * @returns {Promise<(Versioning | null)[]>}  Null: not a checkout, git is missing, or git refuses
+ *   the folder, for example because it belongs to another user. Never rejects.
  */
-function keyOf({ uid, gid, versioning }) {
-  return `${uid} ${gid} ${versioning?.repo_path}`;
+export async function readVersioning(specs) {
+  /** @type {Map<string, Versioning | null>} */
+  const known = new Map();
+  const found = [];
+  for (const spec of specs) {
+    const root = (await findCheckout(dirname(spec.script))) ?? (await findCheckout(spec.cwd));
+    const key = `${spec.uid} ${spec.gid} ${root}`;
+    if (root !== null && !known.has(key)) known.set(key, await askGit(root, spec));
+    found.push(known.get(key) ?? null);
+  }
+  return found;
 }
 
 /**
- * @param {Map<string, AppSpec>} wanted  By keyOf().
- * @param {Clock} clock
- * @returns {Promise<Map<string, GitFolder | null>>}  Null: not a checkout, or not readable. If
- *   reading a checkout took too long, its key is missing.
+ * @param {string} folder
+ * @returns {Promise<string | null>}
  */
-async function readAll(wanted, clock) {
-  /** @type {Map<string, GitFolder | null>} */
-  const found = new Map();
-  if (isOverdue) return found;
-  let isLate = false;
-  const { readGitFolder } = await import('../../../lib/shared/host/git-folder.js');
-  const look = turn.then(async () => {
-    for (const [key, spec] of wanted)
-      if (!isLate) found.set(key, await readGitFolder(spec.versioning?.repo_path ?? '', readUser(spec)));
-    isOverdue = false;
-  });
-  turn = look;
-  await new Promise((resolve) => {
-    const cancel = clock.after(READ_MS, () => {
-      isLate = true;
-      isOverdue = true;
-      resolve(undefined);
-    });
-    void look.then(() => {
-      cancel();
-      resolve(undefined);
-    });
-  });
-  return new Map(found);
+async function findCheckout(folder) {
+  const isRoot = await lstat(join(folder, '.git')).then(
+    () => true,
+    () => false,
+  );
+  if (isRoot) return folder;
+  return folder === dirname(folder) ? null : findCheckout(dirname(folder));
+}
+
+/**
+ * Asks as the user of the app, because the configuration of a checkout may run programs.
+ * @param {string} root
+ * @param {AppSpec} spec
+ * @returns {Promise<Versioning | null>}
+ */
+async function askGit(root, spec) {
+  const env = {
+    ...readProgramVariables(spec, process.env),
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    TZ: 'UTC',
+  };
+  const output = await runAsUser(spec, 'sh', ['-c', QUESTIONS, root], { env, ...LIMITS }).then(
+    (outcome) => outcome.output.toString('utf8'),
+    () => '', // The system cannot start a process.
+  );
+  // After a limit was exceeded, the last parts are missing.
+  const [branch, last = '', config = '', refs = '', status = ''] = output.split('\0');
+  const [, update_time, revision, comment] = /^(?:HEAD@\{)?([\d:.TZ-]+)\}?\n(\w+)\n([^]*)$/.exec(last) ?? [];
+  if (revision === undefined) return null;
+  const urls = [...config.matchAll(/^remote\.(.+)\.url (.*)$/gm)].map(([, name, url]) => ({ name, url }));
+  const remotes = [...new Set(urls.map(({ name }) => name))];
+  const tracked = config.split('\n').find((line) => line.startsWith(`branch.${branch}.remote `));
+  const remote =
+    tracked?.slice(`branch.${branch}.remote `.length) ??
+    remotes.find((name) => name === 'origin') ??
+    remotes[0] ??
+    null;
+  const url = urls.find(({ name }) => name === remote)?.url ?? null;
+  return {
+    type: 'git',
+    url: url === null ? null : stripCredentials(url),
+    revision,
+    comment: comment.trimEnd().slice(0, COMMENT_MAX),
+    unstaged: status === '' ? null : /^[12u] /m.test(status),
+    branch,
+    remotes,
+    remote,
+    branch_exists_on_remote: refs.split('\n').includes(`refs/remotes/${remote}/${branch}`),
+    ahead: /^# branch\.ab \+[1-9]/m.test(status),
+    next_rev: null,
+    prev_rev: null,
+    update_time,
+    repo_path: root,
+  };
+}
+
+/** @param {string} url */
+export function stripCredentials(url) {
+  // Keeps the user name of an SSH address, because SSH needs the name.
+  return url
+    .replace(/^(https?:\/\/)[^/]*@/i, '$1')
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/:@]*):[^/]*@/i, '$1@')
+    .replace(/^(https?:[^?#]*)[?#].*$/i, '$1');
 }

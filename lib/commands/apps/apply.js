@@ -3,13 +3,11 @@ import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { countSavedApps } from '../../client/not-running.js';
 import { readConfig } from '../../config/file/read.js';
-import { addVersioning } from '../../config/spec/git.js';
 import { createPaint } from '../../render/paint.js';
 import { renderPlan } from '../../render/plan.js';
 import { NclustError } from '../../shared/errors.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
 /** @import { PlanItem, SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
@@ -27,13 +25,12 @@ export async function apply(context, [word], options) {
 
   const client = await context.manager();
   const { wait, json } = options;
-  const specs = await addVersioning(/** @type {AppSpec[]} */ (request.specs));
   /** @type {AskedPlan} */
   const { plan, left, slots } = await carryOut(
     context,
     client,
     'apply',
-    { ...request, specs, wait, token: newToken() },
+    { ...request, wait, token: newToken() },
     `Applying ${shown}`,
   );
   const changed = new Set(plan.filter(({ action }) => action !== 'none').map(({ name }) => name));

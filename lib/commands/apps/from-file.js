@@ -104,10 +104,8 @@ async function readSpecs(context, wanted) {
   const { readConfig } = await import('../../config/file/read.js');
   const config = await readConfig(wanted, { isPartial: true });
   for (const warning of config.warnings) context.talk(warning);
-  const { addVersioning } = await import('../../config/spec/git.js');
-  const specs = await addVersioning(config.specs);
-  if (specs.length === 0) throw noApps(config.file);
-  return { specs, file: config.file, refused: config.refused };
+  if (config.specs.length === 0) throw noApps(config.file);
+  return { specs: config.specs, file: config.file, refused: config.refused };
 }
 
 /**

@@ -60,10 +60,9 @@ export async function start(context, targets, options, args) {
       `--name is "${read.name}" for ${fresh.length} things to start; accepted: one, because names are unique.`,
     );
   }
-  const built = fresh.map((target) => buildSpec(target, args, read, context));
-  if (built.length > 0) for (const warning of readPm2Variables(context.env).warnings) context.talk(warning);
-  for (const warning of built.flatMap((spec) => warnAboutCluster(spec, read))) context.talk(warning);
-  const specs = built.length > 0 ? await (await import('../../config/spec/git.js')).addVersioning(built) : [];
+  const specs = fresh.map((target) => buildSpec(target, args, read, context));
+  if (specs.length > 0) for (const warning of readPm2Variables(context.env).warnings) context.talk(warning);
+  for (const warning of specs.flatMap((spec) => warnAboutCluster(spec, read))) context.talk(warning);
 
   const { wait, force = false } = options;
   if (read.name === undefined && !force) assertNamesFree(specs, known);

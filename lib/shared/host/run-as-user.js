@@ -11,6 +11,8 @@ import { withoutInherited } from '../daemon/inherited-descriptors.js';
 import { runWithDefaultOomScore } from '../daemon/oom-score.js';
 import { afterMs } from '../deadline.js';
 
+/** @import { ChildProcess } from 'node:child_process' */
+
 /** @typedef {{ uid: number | null, gid: number | null }} Owner  Null: as this process. */
 
 /**
@@ -27,6 +29,13 @@ import { afterMs } from '../deadline.js';
  * @property {Buffer} output
  * @property {'time' | 'bytes' | null} exceeded  The limit that the program has exceeded.
  */
+
+/** Programs that run. They end with this process, because it keeps their time limits. @type {Set<ChildProcess>} */
+const running = new Set();
+
+function endAll() {
+  for (const { pid } of running) endGroup(pid);
+}
 
 /**
  * At the end, kills the whole process group. A process that has left the group, with setsid(2), may
@@ -48,6 +57,12 @@ export function runAsUser(owner, file, args, o) {
       runWithDefaultOomScore(() => spawn(file, args, { ...optionsAsUser(owner, cwd), env, stdio })),
     );
     if (pipe) closeSync(pipe.given);
+    if (running.size === 0) process.on('exit', endAll);
+    running.add(child);
+    const forget = () => {
+      running.delete(child);
+      if (running.size === 0) process.off('exit', endAll);
+    };
     const source = pipe ? new Socket({ fd: pipe.own, writable: false }) : child[stream];
     /** @type {Buffer[]} */
     const chunks = [];
@@ -66,11 +81,13 @@ export function runAsUser(owner, file, args, o) {
     };
     const cancel = after(timeoutMs, () => giveUp('time'));
     child.on('error', (error) => {
+      forget();
       cancel();
       source?.destroy();
       reject(error);
     });
     child.on('exit', (code, signal) => {
+      forget();
       endGroup(child.pid);
       const end = () => finish({ code, signal, exceeded: null });
       if (source?.closed === false) source.once('close', end);

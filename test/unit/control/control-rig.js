@@ -70,6 +70,8 @@ export function createRig({ seed = 0 } = {}) {
       readTrees: async () => new Map(),
       sharedBytes: () => null,
     },
+    /** Returns the versioning of each app. */
+    readVersioning: async (specs) => specs.map(() => null),
     systemLimits: { files: Infinity, tasks: Infinity, tasksFile: '' },
     behaveNext: null,
     /** Makes the metrics. Default: none. */
@@ -152,6 +154,7 @@ export function createRig({ seed = 0 } = {}) {
         },
         substituteMissingNode: (spec) => spec,
         preflight: async (specs, method) => rig.preflight(specs, method),
+        readVersioning: (specs) => rig.readVersioning(specs),
         systemLimits: () => rig.systemLimits,
         leave: (status) => {
           rig.left = status;

@@ -78,7 +78,11 @@ beforeAll(async () => {
       execFileSync('git', words, { cwd: home.work });
   const started = await home.nclust('start', '--env', 'production');
   if (started.exitStatus !== 0) throw new Error(started.stderr);
-  jlist = await home.nclust('jlist');
+  // Git runs beside the start.
+  await home.waitFor('the facts from git', async () => {
+    jlist = await home.nclust('jlist');
+    return !hasGit || processOf('api').pm2_env.versioning;
+  });
 }, 120_000);
 
 afterAll(() => home.close());

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +29,19 @@ async function expectGone() {
   onTestFinished(() => killIfThere(pid));
   await waitFor('the end of the child', () => !isRunning(pid));
 }
+
+test('a program ends with the process that has started it', async () => {
+  const module = new URL('../../../../../lib/shared/host/run-as-user.js', import.meta.url);
+  const code = `
+    const { runAsUser } = await import('${module}');
+    const script = 'echo $$ > ${pidFile}; exec sleep 1000';
+    runAsUser({ uid: null, gid: null }, '/bin/sh', ['-c', script], { env: {}, timeoutMs: 60_000, maxBytes: 1 });
+    const { readFileSync } = await import('node:fs');
+    const look = () => (readFileSync('${pidFile}', 'utf8').endsWith('\\n') ? process.exit(0) : setImmediate(look));
+    look();`;
+  execFileSync(process.execPath, ['--input-type=module', '--eval', code]);
+  await expectGone();
+});
 
 describe.each(Object.entries(VARIANTS))('%s', (_name, start) => {
   const run = (owner, script, limits) => start(owner, '/bin/sh', ['-c', script], { ...LIMITS, ...limits });
