@@ -44,7 +44,7 @@ const TABLE = {
     HOME,
   ],
   'daemon/control/state/store.js': ['existsSync renameSync rmSync', HOME],
-  'daemon/control/status/pid-files.js': ['existsSync readdirSync statSync writeFileSync', OWN_RIGHTS],
+  'daemon/control/status/pid-files.js': ['readdirSync writeFileSync', OWN_RIGHTS],
   'daemon/control/triggers/app-watch.js': ['readFileSync stat', ASKS],
   'daemon/control/triggers/watcher.js': ['stat watch as watchFolder', ASKS],
   'daemon/control/update/installation.js': ['readFileSync readdirSync statSync', INSTALLED],

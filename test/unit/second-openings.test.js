@@ -22,7 +22,6 @@ const TABLE = {
   'daemon/control/logs/times/format.js': [HOME, 'open readFile'],
   'daemon/control/logs/times/times.js': [HOME, 'open rename stat'],
   'daemon/control/state/durable-file.js': [HOME, 'copyFile link open readFile rename stat writeFile'],
-  'daemon/control/status/pid-files.js': ['in the home or a trusted folder', 'exists stat writeFile'],
   'daemon/control/triggers/app-watch.js': [HARMLESS, 'readFile stat'],
   'daemon/control/update/installation.js': [INSTALLED, 'readFile stat'],
   'daemon/keeper/home.js': [HOME, 'lstat lutimes stat'],

@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  readdirSync,
-  readSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, readdirSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { followLinks } from '../../../lib/shared/host/follow-links.js';
 import {
@@ -16,10 +6,10 @@ import {
   makeFolderAsUser,
   openAsUser,
   removeAsUser,
-  renameAsUser,
   statAsUser,
   readUser,
 } from '../../../lib/shared/host/as-user.js';
+import { isThere } from '../../../lib/shared/host/run-as-user.js';
 import { fileStem } from '../../../lib/shared/paths.js';
 import { listSeatsOfSlot } from '../state/registry.js';
 
@@ -70,8 +60,6 @@ export function createPidFiles(registry, { pids, managerLog }) {
   /** @type {Set<string>} */
   const reported = new Set();
   let isFirst = true;
-  /** The time of the last change of the folder, because a look at each file would cost more. */
-  let lookedMs = 0;
 
   /** @param {number} id */
   function tend(id) {
@@ -141,17 +129,17 @@ export function createPidFiles(registry, { pids, managerLog }) {
     for (const app of registry.desired.apps) {
       for (const { id } of app.slots) {
         const file = fileOf(app.spec, id);
-        if (app.spec.pidFile !== '' && !used.has(file.path) && isStale(file)) remove(file);
+        const pid = app.spec.pidFile === '' || used.has(file.path) ? null : readPid(file);
+        if (pid !== null && !isThere(pid)) remove(file);
       }
     }
   }
 
   return {
     putBack() {
-      const changedMs = statSync(pids, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-      if (changedMs === lookedMs) return;
-      for (const place of written.values()) if (dirname(place.path) === pids && !existsSync(place.path)) write(place);
-      lookedMs = statSync(pids, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      const names = new Set(namesIn(pids));
+      for (const place of written.values())
+        if (dirname(place.path) === pids && !names.has(basename(place.path))) write(place);
     },
     sync() {
       const ids = isFirst ? [...new Set([...registry.seats.values()].map((seat) => seat.id))] : registry.touched;
@@ -185,24 +173,17 @@ function faultOf({ path, user }) {
 }
 
 /**
- * Renames a new file to the path, because a link may be there now, or a file that an earlier
- * version made as root.
+ * Makes a new file, because a link may be there now, or a file of root from an earlier version.
  * @param {string} path
  * @param {User} user
  * @param {string} text
  * @param {number} mode
  */
 function replace(path, user, text, mode) {
-  // The name begins with a dot, because a watch of the folder ignores such names.
-  const temp = join(dirname(path), `.${basename(path)}.new`);
-  removeAsUser(user, temp); // A control that was killed may have left this file.
-  const fd = openAsUser(user, temp, MAKING, mode);
+  removeAsUser(user, path);
+  const fd = openAsUser(user, path, MAKING, mode);
   try {
     writeSync(fd, text);
-    renameAsUser(user, temp, path);
-  } catch (error) {
-    removeAsUser(user, temp);
-    throw error;
   } finally {
     closeSync(fd);
   }
@@ -217,41 +198,23 @@ function messageOf(error, user) {
   return user && code ? `as user ${user.uid}: ${message}` : message;
 }
 
-/** @param {PidFile} file */
-function isStale(file) {
-  const pid = readPid(file);
-  if (pid === null) return false;
+/**
+ * @param {PidFile} file
+ * @returns {number | null}  Null: the file is missing, unreadable, or not a pid file.
+ */
+function readPid({ path, user }) {
+  let fd = null;
   try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === 'ESRCH';
-  }
-}
-
-/** @param {PidFile} file */
-function readPid(file) {
-  try {
-    const pid = Number(readShort(file).trim());
+    // READING has O_NONBLOCK, because otherwise a named pipe without a writer would block control.
+    fd = openAsUser(user, path, READING);
+    const bytes = Buffer.alloc(PID_FILE_MAX_BYTES + 1);
+    const length = fstatSync(fd).isFile() ? readSync(fd, bytes) : 0;
+    const pid = length > PID_FILE_MAX_BYTES ? 0 : Number(bytes.toString('latin1', 0, length).trim());
     return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
   } catch {
     return null;
-  }
-}
-
-/**
- * @param {PidFile} file
- * @returns {string}  Empty: the file cannot be a pid file.
- */
-function readShort({ path, user }) {
-  // READING has O_NONBLOCK, because otherwise a named pipe without a writer would block control.
-  const fd = openAsUser(user, path, READING);
-  try {
-    const bytes = Buffer.alloc(PID_FILE_MAX_BYTES + 1);
-    const length = fstatSync(fd).isFile() ? readSync(fd, bytes) : 0;
-    return length > PID_FILE_MAX_BYTES ? '' : bytes.toString('latin1', 0, length);
   } finally {
-    closeSync(fd);
+    if (fd !== null) closeSync(fd);
   }
 }
 

@@ -175,7 +175,7 @@ function endGroup(pid) {
 }
 
 /** @param {number} pid */
-function isThere(pid) {
+export function isThere(pid) {
   try {
     return process.kill(pid, 0);
   } catch (error) {
