@@ -168,5 +168,5 @@ export interface AppSpec {
   execArgs: string[];
   version: string;
   nodeVersion: string | null;
-  versioning: import('../shared/spec/versioning.js').Versioning | null;
+  versioning: import('./others-fields.js').Versioning | null;
 }
