@@ -201,7 +201,7 @@ const RULES = [
   ({ crashing }) =>
     crashing.map(({ name, times, firstMs, lastMs, last }) =>
       warn(
-        `"${name}" crashed ${times} times within ${formatSpan(firstMs, lastMs)}; the last time: ${last}.`,
+        `"${name}" crashed ${times} times within ${formatSpan(firstMs, lastMs)}; the last time it ${last}.`,
         `nclust why ${shellQuote(name)}`,
       ),
     ),

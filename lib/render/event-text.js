@@ -1,6 +1,8 @@
 import { formatCount } from '../figures/format.js';
-import { CLEAN_EXIT, describeListenFailure } from '../shared/death-text.js';
+import { describeEnd, isAsked, quoteErrorLine } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
+
+export { isAsked };
 
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { Style } from './paint.js' */
@@ -19,7 +21,7 @@ const WORDS = {
   stop: ({ by, slots = [] }) => `was asked to stop${byNote(by)}: ${formatCount(slots.length, 'instance')}`,
   started: ({ pid }) => `was started${pid ? `, pid ${pid}` : ''}`,
   ready: ({ afterMs }) => `is up${afterMs === undefined ? '' : `, ${formatDuration(afterMs)} after its start`}`,
-  died: deathWords,
+  died: (event) => `${describeEnd(event)}${quoteErrorLine(event)}`,
   backoff: ({ delayMs, streak }) =>
     `restarts in ${formatDuration(delayMs)}${streak > 1 ? `, after ${streak} unstable exits in a row` : ''}`,
   'gave-up': ({ crashes }) => `is not restarted: ${formatCount(crashes, 'unstable exit')} within ${MINUTES_OF_CRASHES}`,
@@ -97,14 +99,6 @@ export function eventStyle(event) {
 }
 
 /**
- * Whether a user or a rollout requested the exit.
- * @param {Record<string, any>} death
- */
-export function isAsked({ cause }) {
-  return ['stop', 'restart', 'reload', 'scale', 'delete', 'orphan'].includes(cause);
-}
-
-/**
  * Whether `done` follows from this exit, and the program finished its work without an error.
  * @param {LoggedEvent} event
  * @param {LoggedEvent} done
@@ -122,42 +116,6 @@ export function isFinish({ type, instanceId, code, signal }, done) {
 export function findDeletion(events, name) {
   const last = events.findLast(({ type, app }) => app === name && (type === 'added' || type === 'deleted'));
   return last?.type === 'deleted' && last.by !== 'kill' ? last : null;
-}
-
-/**
- * Like "exit code 1", "signal SIGKILL", "out of memory (the kernel)".
- * @param {LoggedEvent} event
- */
-export function describeEnd({ cause, by, code, signal, listenFailure }) {
-  const failed = listenFailure ? `it ${describeListenFailure(listenFailure)}` : '';
-  if (failed && cause === 'boot-timeout') return failed;
-  if (failed && cause === 'crash' && !signal) return `${failed} (exit code ${code})`;
-  if (cause === 'out-of-memory') return `out of memory (${by})`;
-  if (cause === 'spawn-failed') return 'it could not be started';
-  if (cause === 'boot-timeout') return `not ready in time${by ? ` (${by})` : ''}`;
-  if (signal) return `signal ${signal}${by ? ` (${by})` : ''}`;
-  return code === null || code === undefined
-    ? 'cause unknown'
-    : `exit code ${code}${code === 0 ? ` (${CLEAN_EXIT})` : ''}`;
-}
-
-/**
- * @param {LoggedEvent} event
- * @returns {string}  `, "Error: ..."`. Empty if the event has no last line.
- */
-export function quoteLastLine({ words }) {
-  return words ? `, "${words}"` : '';
-}
-
-/** @param {LoggedEvent} event */
-function deathWords(event) {
-  const after = event.uptimeMs > 0 ? ` after ${formatDuration(event.uptimeMs)}` : '';
-  if (isAsked(event))
-    return (
-      `${event.signal === 'SIGKILL' ? 'did not exit in time and was killed' : 'exited'}${after}: ` +
-      `${event.cause === event.by || !event.by ? event.cause : `${event.cause} by ${event.by}`}`
-    );
-  return `died${after}: ${describeEnd(event)}${quoteLastLine(event)}`;
 }
 
 /** @param {string | null | undefined} by */

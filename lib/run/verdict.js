@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { CLEAN_EXIT, describeListenFailure } from '../shared/death-text.js';
+import { describeEnd } from '../shared/death-text.js';
 
 /** @import { Death, SlotStatus } from '../shared/wire/protocol.js' */
 
@@ -34,14 +34,8 @@ export function killedSlots(slots) {
 
 /** @param {SlotStatus} slot */
 export function describeGivenUp({ name, id, lastDeath }) {
-  const how = !lastDeath
-    ? 'it could not be started'
-    : lastDeath.signal
-      ? `it was ended by ${lastDeath.signal}`
-      : lastDeath.listenFailure
-        ? `it ${describeListenFailure(lastDeath.listenFailure)}`
-        : `it exited with code ${lastDeath.code}${lastDeath.code === 0 ? ` (${CLEAN_EXIT})` : ''}`;
-  return `"${name}" (id ${id}) failed too often and is not restarted: ${how}.`;
+  const how = lastDeath ? describeEnd(lastDeath) : 'could not be started';
+  return `"${name}" (id ${id}) failed too often and is not restarted: it ${how}.`;
 }
 
 /** @param {SlotStatus} slot */

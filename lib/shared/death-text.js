@@ -1,8 +1,8 @@
 import { formatAddress } from './address.js';
 import { shellQuote } from './shell-quote.js';
-import { UNLIMITED } from './units.js';
+import { formatDuration, UNLIMITED } from './units.js';
 
-/** @import { Death, ListenFailure } from './wire/protocol.js' */
+/** @import { ListenFailure } from './wire/protocol.js' */
 
 /** @param {{ autorestart: boolean, maxRestarts: number }} spec */
 export function describeAutorestart({ autorestart, maxRestarts }) {
@@ -10,25 +10,79 @@ export function describeAutorestart({ autorestart, maxRestarts }) {
   return maxRestarts === UNLIMITED ? 'yes, without a limit' : `yes, up to ${maxRestarts} unstable exits in 10m`;
 }
 
-export const CLEAN_EXIT = 'it had nothing left to do, or exited without an error';
+const CLEAN_EXIT = 'it had nothing left to do, or exited without an error';
+
+/** Exits that a user or a rollout requested. @type {Record<string, string>} */
+const REQUESTED = {
+  stop: 'stopped',
+  restart: 'restarted',
+  reload: 'replaced by a reload',
+  scale: 'scaled down',
+  delete: 'deleted',
+  orphan: 'left over from a manager that died, and replaced',
+};
 
 /**
- * Text that follows "instance 0 ".
- * @param {Death} death
- * @param {{ listenTimeoutMs: number } | null} spec
+ * Whether a user or a rollout requested the exit.
+ * @param {Record<string, any>} death
  */
-export function describeDeath(death, spec) {
+export function isAsked({ cause }) {
+  return Object.hasOwn(REQUESTED, cause);
+}
+
+/**
+ * Text that follows "it " or "instance 0 ". Contains no output of the app.
+ * @param {Record<string, any>} death  A Death, or the event of a death.
+ * @param {{ listenTimeoutMs: number } | null} [spec]
+ */
+export function describeEnd(death, spec = null) {
+  const { cause, by, code, signal, uptimeMs = 0, words, lastLines = [words ?? ''] } = death;
+  const after = uptimeMs > 0 ? ` after ${formatDuration(uptimeMs)}` : '';
+  const note = by ? ` (${by})` : '';
+  const how = signal ? `was ended by ${signal}` : typeof code === 'number' ? `exited with code ${code}` : 'ended';
+  if (isAsked(death))
+    return (
+      `${signal === 'SIGKILL' ? 'did not exit in time and was killed' : how}${after}: ${REQUESTED[cause]}` +
+      (by && by !== cause ? ` by ${by}` : '')
+    );
+  if (cause === 'spawn-failed') return ['could not be started', ...lastLines.filter(Boolean)].join(': ');
+  if (cause === 'out-of-memory') return `ran out of memory${after}${note}`;
   const reason = death.listenFailure ? describeListenFailure(death.listenFailure) : null;
-  const after = ` after ${seconds(death.uptimeMs)}`;
-  if (death.cause === 'spawn-failed') return `could not be started: ${death.lastLines.join(' ')}`;
-  if (death.cause === 'boot-timeout' && reason) return `${reason}, and did not listen on another address`;
-  if (death.cause === 'boot-timeout')
-    return `was not ready in ${spec ? seconds(spec.listenTimeoutMs) : 'time'}${death.by ? ` (${death.by})` : ''}`;
-  if (death.cause === 'out-of-memory') return `ran out of memory${after} (${death.by})`;
-  if (death.signal !== null) return `was ended by ${death.signal}${after}`;
-  if (death.code === null) return `ended${after}`;
-  if (reason) return `${reason}, and exited with code ${death.code}${after}`;
-  return `exited with code ${death.code}${after}${death.code === 0 ? ` (${CLEAN_EXIT})` : ''}`;
+  if (cause === 'boot-timeout')
+    return reason
+      ? `${reason}, and did not listen on another address`
+      : `was not ready in ${spec ? formatDuration(spec.listenTimeoutMs) : 'time'}${note}`;
+  if (signal) return `${how}${after}${note || (cause === 'signal' ? ', from outside nclust' : '')}`;
+  if (reason) return `${reason}, and ${how}${after}`;
+  return `${how}${after}${code === 0 ? ` (${CLEAN_EXIT})` : ''}`;
+}
+
+/** Lines that name the reason: "TypeError: ...", "Error [ERR_X]: ...", "panic: ...". */
+const TELLING =
+  /^\s*(?:Uncaught\s+)?(?:[\w$.]*(?:Error|Exception)\b(?: \[[^\]]+\])?|panic|fatal(?: error)?|Traceback.*)\s*:\s*\S/i;
+
+const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
+
+const LINE_MAX_CHARS = 300;
+
+/**
+ * @param {string[]} lines  Oldest first.
+ * @returns {string}  The line that names the reason, or else the last line that is not part of a
+ *   stack trace. Empty: there is no such line.
+ */
+export function findErrorLine(lines) {
+  const line = lines.findLast((one) => TELLING.test(one)) ?? lines.findLast((one) => !AROUND.test(one)) ?? '';
+  return line.trim().slice(0, LINE_MAX_CHARS);
+}
+
+/**
+ * Follows describeEnd().
+ * @param {Record<string, any>} death
+ * @returns {string}  `, "Error: ..."`. Empty if the app has written no such line.
+ */
+export function quoteErrorLine({ cause, words, lastLines = [] }) {
+  const line = cause === 'spawn-failed' ? '' : (words ?? findErrorLine(lastLines));
+  return line && `, "${line}"`;
 }
 
 /**
@@ -92,9 +146,4 @@ function placeOf({ address, port, family, isUdp }) {
   if (address === null) return `port ${port}`;
   const place = formatAddress({ host: address, port });
   return isUdp ? `UDP ${place}` : place;
-}
-
-/** @param {number} ms */
-function seconds(ms) {
-  return `${Number((ms / 1000).toFixed(1))}s`;
 }

@@ -195,7 +195,7 @@ describe('the page of an app', () => {
     await see(page, '.chart-cpu [role="img"][aria-label]', '');
     await see(page, '.facts dd', '0.0.0.0:3000');
     await see(page, '.facts dt', 'queue length, instance 2');
-    await see(page, '.timeline li', 'instance 1 died after 400ms: exit code 3, "Error: boom"');
+    await see(page, '.timeline li', 'instance 1 exited with code 3 after 400ms, "Error: boom"');
     await see(page, '.answer', 'api is online since');
     expect(await page.locator('.timeline li').count()).toBe(1);
     await see(page, '.lines .err', 'red and an error');

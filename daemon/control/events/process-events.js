@@ -1,3 +1,4 @@
+import { findErrorLine } from '../../../lib/shared/death-text.js';
 import { findApp } from '../state/desired.js';
 import { seatKey, findSeatOfInstance } from '../state/registry.js';
 import { noteRolloutBegun, changeEvents } from './change-events.js';
@@ -151,13 +152,6 @@ function progressOf({ desired, seats }, { name }) {
 
 const LINES_KEPT = 6;
 const CHARS_KEPT = 1_000;
-const WORDS_MAX_CHARS = 300;
-
-/** Lines that name the reason: "TypeError: ...", "Error [ERR_X]: ...", "panic: ...". */
-const TELLING =
-  /^\s*(?:Uncaught\s+)?(?:[\w$.]*(?:Error|Exception)\b(?: \[[^\]]+\])?|panic|fatal(?: error)?|Traceback.*)\s*:\s*\S/i;
-
-const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
 
 /**
  * @param {string[]} lines  Oldest first.
@@ -165,10 +159,10 @@ const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
  *   else the last line that is not part of a stack trace.
  */
 export function lastWords(lines) {
-  const words = lines.findLast((line) => TELLING.test(line)) ?? lines.findLast((line) => !AROUND.test(line));
+  const words = findErrorLine(lines);
   const kept = endOf(lines);
   return {
-    ...(words ? { words: words.trim().slice(0, WORDS_MAX_CHARS) } : {}),
+    ...(words ? { words } : {}),
     ...(kept.length > 0 ? { lines: kept } : {}),
   };
 }

@@ -1,6 +1,6 @@
 // Knows: the receipt, the progress and the outcome of a request, and how a reload starts. Must not:
 // remember past events, because the outcome depends only on the current state.
-import { adviseOnPort, describeDeath } from '../../../lib/shared/death-text.js';
+import { adviseOnPort, describeEnd } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { findSlot, hasProcess, getSlotHistory, occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
@@ -153,7 +153,7 @@ function isReplacing(registry, { id, former }, method) {
  */
 function lastDeath(registry, id) {
   const death = getSlotHistory(registry, id).deaths.at(-1);
-  return death ? describeDeath(death, findSlot(registry, id)?.app.spec ?? null) : 'did not come up';
+  return death ? describeEnd(death, findSlot(registry, id)?.app.spec ?? null) : 'did not come up';
 }
 
 /**

@@ -1,7 +1,7 @@
 // Knows: the desired state and the readiness of a guarded reload, and when to halt or roll it back.
 // Must not: start or stop a process; the plan does that.
 // Start at: reload() in changes.js, then readReadiness() in readiness.js and this file.
-import { describeDeath } from '../../../lib/shared/death-text.js';
+import { describeEnd } from '../../../lib/shared/death-text.js';
 import { findApp, replaceApp, getSpec } from '../state/desired.js';
 import { getSlotHistory, seatKey, listSeatsOfSlot } from '../state/registry.js';
 import { finishRollout, haltRollout, rollBack } from './changes.js';
@@ -116,7 +116,7 @@ function notUpOf(registry, app, { id, slot, generation }) {
   const { deaths } = getSlotHistory(registry, id);
   const instanceId = registry.seats.get(seatKey(id, generation))?.instanceId;
   const death = deaths.find((one) => one.instanceId === instanceId) ?? deaths.at(-1);
-  const reason = death ? describeDeath(death, getSpec(app, generation)) : 'did not come up';
+  const reason = death ? describeEnd(death, getSpec(app, generation)) : 'did not come up';
   const { lastLines = [], listenFailure } = death ?? {};
   return { id, name: app.spec.name, slot, reason, lastLines, ...(listenFailure ? { listenFailure } : {}) };
 }

@@ -2,8 +2,8 @@ import { clockTime, formatAgo, formatCoarse, formatCount } from '../../figures/f
 import { needsAttention, oldestStart, worstStatus } from '../../figures/rows.js';
 import { adviseOnPort } from '../../shared/death-text.js';
 import { formatDuration } from '../../shared/units.js';
-import { describeEnd, findDeletion, isAsked, isFinish, quoteLastLine } from '../event-text.js';
-import { nameSubject, formatSpan } from './fold.js';
+import { eventWords, findDeletion, isAsked, isFinish } from '../event-text.js';
+import { describeRun, nameSubject } from './fold.js';
 
 /** @import { Story } from '../../commands/why.js' */
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
@@ -47,23 +47,20 @@ export function explain({ name, slots, events, blocked = [] }, { isRunning, nowM
 function onlineText(name, slots, { crashes, own, nowMs }) {
   const last = crashes.at(-1);
   if (!last) return `${name} is online${since(oldestStart(slots), nowMs)}${afterRollout(slots, own)}`;
-  const how = `${describeEnd(last)}${quoteLastLine(last)}`;
   // Shows an old crash apart from the present state, because the crash does not explain this state.
   if (nowMs - last.at > APART_MS)
     return (
       `${name} is online${since(oldestStart(slots), nowMs)}; ` +
       `${slots.length === 1 ? 'it' : `instance ${last.slot}`} last died at ${clockTime(last.at, nowMs)}, ` +
-      `${formatAgo(last.at, nowMs)}: ${how}`
+      `${formatAgo(last.at, nowMs)}: it ${eventWords(last)}`
     );
   const starts = slots.flatMap(({ id, startedAtMs }) =>
     startedAtMs !== null && crashes.some((crash) => crash.id === id) ? [startedAtMs] : [],
   );
   const who = slots.length === 1 ? '' : `; ${nameSubject(crashes).trimEnd()}`;
   const after =
-    crashes.length === 1
-      ? 'a crash: '
-      : `${crashes.length} crashes within ${formatSpan(crashes[0].at, last.at)}; last: `;
-  return `${name} is online${who}${since(starts.length > 0 ? Math.max(...starts) : null, nowMs)}, after ${after}${how}`;
+    crashes.length === 1 ? `a crash: it ${eventWords(last)}` : `${crashes.length} crashes ${describeRun(crashes)}`;
+  return `${name} is online${who}${since(starts.length > 0 ? Math.max(...starts) : null, nowMs)}, after ${after}`;
 }
 
 /**
@@ -164,7 +161,7 @@ function reasonOf(status, slots, { about, crashes }) {
     return `: ${stop.by?.includes(' ') ? stop.by : `nclust ${stop.by ?? 'stop'}`}`;
   const finish = about.find((event) => stop?.type === 'done' && isFinish(event, stop));
   if (status === 'stopped' && finish) return `: it finished with code 0 after ${formatDuration(finish.uptimeMs)}`;
-  if (status === 'stopped' && stop) return `: it exited on its own${crashNote(crashes).replace(/^:/, ',')}`;
+  if (status === 'stopped' && stop) return crashNote(crashes) || ': it exited on its own';
   const waiting = slots[0].waitingFor ? `; it waits for ${slots[0].waitingFor}` : '';
   return `${status === 'stopping' ? '' : crashNote(crashes)}${waiting}`;
 }
@@ -173,11 +170,9 @@ function reasonOf(status, slots, { about, crashes }) {
 function crashNote(crashes) {
   const last = crashes.at(-1);
   if (!last) return '';
-  if (crashes.length === 1) return `: it died once, ${describeEnd(last)}${quoteLastLine(last)}`;
-  return (
-    `: it crashed ${crashes.length} times within ${formatSpan(crashes[0].at, last.at)}; last: ` +
-    `${describeEnd(last)}${quoteLastLine(last)}`
-  );
+  return crashes.length === 1
+    ? `: it ${eventWords(last)}`
+    : `: it crashed ${crashes.length} times ${describeRun(crashes)}`;
 }
 
 /**

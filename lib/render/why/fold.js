@@ -1,6 +1,6 @@
 import { formatCount } from '../../figures/format.js';
 import { formatDuration } from '../../shared/units.js';
-import { describeEnd, eventStyle, eventWords, isAsked, isFinish, quoteLastLine } from '../event-text.js';
+import { eventStyle, eventWords, isAsked, isFinish } from '../event-text.js';
 
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
 /** @import { Style } from '../paint.js' */
@@ -102,12 +102,7 @@ function lineOfRun(run) {
   if (run.length === 1) return lineOf(first);
   const line = { at: last.at, style: eventStyle(last), events: run.length };
   if (first.type === 'died')
-    return {
-      ...line,
-      text:
-        `${nameSubject(run)}crashed ${run.length} times within ${formatSpan(first.at, last.at)}: ` +
-        `${describeEnd(last)}${quoteLastLine(last)}`,
-    };
+    return { ...line, text: `${nameSubject(run)}crashed ${run.length} times ${describeRun(run)}` };
   if (first.type === 'rollout:step')
     return { ...line, text: `${nameSubject(run)}are up: ${last.step} of ${last.of} replaced` };
   return { ...line, text: `${nameSubject(run)}${isOne(run) ? 'is' : 'are'} up` };
@@ -124,6 +119,15 @@ export function formatSpan(fromMs, toMs) {
 /** @param {LoggedEvent[]} run */
 function isOne(run) {
   return new Set(run.map(({ slot }) => slot)).size === 1;
+}
+
+/**
+ * @param {LoggedEvent[]} deaths  Oldest first.
+ * @returns {string}  "within 3s; the last time it exited with code 1 after 200ms".
+ */
+export function describeRun(deaths) {
+  const last = deaths[deaths.length - 1];
+  return `within ${formatSpan(deaths[0].at, last.at)}; the last time it ${eventWords(last)}`;
 }
 
 /**

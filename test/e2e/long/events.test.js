@@ -29,7 +29,8 @@ test('why names the cause of an app that is down, with or without a manager', as
   expect(answer).toMatchObject({ exitStatus: 0, stderr: '' });
   expect(answer.stdout).toMatch(
     pattern(
-      /^api is errored since .*: it crashed 4 times within .*; last: exit code \d+, ".+"\.\n/,
+      /^api is errored since .*: it crashed 4 times within .*; the last time it exited with code \d+/,
+      / after \S+, ".+"\.\n/,
       /Next: nclust logs api --err\n/,
     ),
   );

@@ -69,7 +69,7 @@ describe('start', () => {
       code: 'ERR_NCLUST_NOT_UP',
       exitStatus: 1,
       hint: expect.stringMatching(/"api" stays in the list and is retried\. To remove it: nclust delete api$/),
-      data: { slots: [{ id: 0, name: 'api', slot: 0, reason: 'exited with code 3 after 0.4s', lastLines: ['boom'] }] },
+      data: { slots: [{ id: 0, name: 'api', slot: 0, reason: 'exited with code 3 after 400ms', lastLines: ['boom'] }] },
     });
     expect(await statusOf()).toEqual(['waiting restart']);
     rig.keeper.behave = () => ({ listensAfterMs: 5 });
@@ -103,7 +103,7 @@ describe('start', () => {
     rig.keeper.behave = () => ({});
     const request = watch(rig.start({ waitReady: true, listenTimeoutMs: 700 }));
     await rig.turn(710);
-    expect(request.error.message).toContain('was not ready in 0.7s');
+    expect(request.error.message).toContain('was not ready in 700ms');
     expect(await rig.list()).toMatchObject([
       { status: 'waiting restart', unstableRestarts: 1, lastDeath: { cause: 'boot-timeout' } },
     ]);

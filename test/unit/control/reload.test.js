@@ -254,7 +254,7 @@ describe('a bad deploy', () => {
     [
       'crashes while it is on trial',
       { listensAfterMs: 10, exitsAfterMs: 900, code: 1 },
-      'exited with code 1 after 0.9s',
+      'exited with code 1 after 900ms',
     ],
     ['cannot be started', { refuses: 'ENOENT' }, 'could not be started: ENOENT'],
     ['never listens', {}, 'was not ready in 10s (it did not listen on [::]:3000)'],
@@ -330,7 +330,7 @@ describe('a bad deploy', () => {
     const request = reload();
     await rig.turn(30_000);
     expect(request.error.message).toContain(
-      'instance 1 exited with code 1 after 0.9s. The 4 old instances are still serving.',
+      'instance 1 exited with code 1 after 900ms. The 4 old instances are still serving.',
     );
     expect([rig.keeper.alive.map(({ pid }) => pid), asked('admit'), rig.spawned().length]).toEqual([old, [], 7]);
     expect((await rig.list()).map(({ restarts }) => restarts)).toEqual([0, 0, 0, 0]);
@@ -504,7 +504,7 @@ describe('a reload of several apps', () => {
     });
     expect(request.error.data.slots).toHaveLength(1);
     expect(request.error.message).toBe(
-      'Reload of "worker" stopped: instance 0 exited with code 7 after 0s. The 2 old instances are still serving.',
+      'Reload of "worker" stopped: instance 0 exited with code 7 after 5ms. The 2 old instances are still serving.',
     );
     expect(`${request.error.message} ${request.error.hint}`).not.toContain('api');
     const ends = rig.events

@@ -365,7 +365,7 @@ describe('if the keeper dies during the window', () => {
 
   test.each([
     ['crash', { listensAfterMs: 10, exitsAfterMs: 3_000, code: 7 }, 'exited with code 7 after 3s'],
-    ['do not get up', { exitsAfterMs: 5, code: 7 }, 'exited with code 7 after 0s'],
+    ['do not get up', { exitsAfterMs: 5, code: 7 }, 'exited with code 7 after 5ms'],
   ])(
     'and their replacements %s, the reload is rolled back by a new start of the old code',
     async (_what, behaviour, reason) => {

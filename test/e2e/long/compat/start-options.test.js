@@ -347,7 +347,7 @@ describe('options for the start and stop of an app', () => {
 
     expect(
       await start(home, 'mute', RUNS_ON, '--wait-ready', '--listen-timeout', '200', '--max-restarts', '0'),
-    ).toMatchObject(refused(1, 'was not ready in 0.2s (it did not send "ready")'));
+    ).toMatchObject(refused(1, 'was not ready in 200ms (it did not send "ready")'));
     expect(
       await start(
         home,

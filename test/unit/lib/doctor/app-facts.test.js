@@ -21,7 +21,7 @@ const slot = (more = {}) => slotStatus({ restarts: 150, ...more });
 
 test('findCrashing counts the crashes of an app that is up in between, without its output', () => {
   expect(findCrashing([slot()], crashes(780, 400, 200, 5), NOW)).toEqual([
-    { name: 'api', times: 4, firstMs: NOW - 780_000, lastMs: NOW - 5_000, last: 'exit code 1' },
+    { name: 'api', times: 4, firstMs: NOW - 780_000, lastMs: NOW - 5_000, last: 'exited with code 1' },
   ]);
   expect(findCrashing([slot({ status: 'launching' })], crashes(30, 20, 10), NOW)).toMatchObject([{ times: 3 }]);
 });

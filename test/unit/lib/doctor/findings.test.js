@@ -160,9 +160,9 @@ test.each([
   ],
   [
     'an app that crashes again and again, but is online',
-    { crashing: [{ name: 'api', times: 150, firstMs: 0, lastMs: 780_000, last: 'exit code 1' }] },
+    { crashing: [{ name: 'api', times: 150, firstMs: 0, lastMs: 780_000, last: 'exited with code 1' }] },
     'warn',
-    /^"api" crashed 150 times within 13m; the last time: exit code 1\.$/,
+    /^"api" crashed 150 times within 13m; the last time it exited with code 1\.$/,
     /^nclust why api$/,
   ],
   [

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import {
-  CLEAN_EXIT,
   adviseOnListenFailure,
-  describeDeath,
+  describeEnd,
   describeListenFailure,
+  findErrorLine,
+  quoteErrorLine,
 } from '../../../../lib/shared/death-text.js';
 
 const TAKEN = { address: null, port: 80, family: 6, code: 'EADDRINUSE', app: 'web', holder: null };
@@ -11,8 +12,23 @@ const OF_BOB = { pid: 0, command: 'a program of user bob' };
 const KEEPER = { pid: 7, command: 'nclust keeper', nclust: { home: '/home/ann/my apps', user: 'ann' } };
 
 test.each([
-  [{ code: 1, signal: null, cause: 'crash', uptimeMs: 412 }, 'exited with code 1 after 0.4s'],
-  [{ code: null, signal: 'SIGKILL', cause: 'signal', uptimeMs: 61_000 }, 'was ended by SIGKILL after 61s'],
+  [{ code: 1, signal: null, cause: 'crash', uptimeMs: 412 }, 'exited with code 1 after 412ms'],
+  [
+    { code: null, signal: 'SIGKILL', cause: 'signal', uptimeMs: 61_000 },
+    'was ended by SIGKILL after 1m 1s, from outside nclust',
+  ],
+  [
+    { code: null, signal: 'SIGTERM', cause: 'signal', by: 'signal', uptimeMs: 900 },
+    'was ended by SIGTERM after 900ms (signal)',
+  ],
+  [{ code: null, signal: 'SIGSEGV', cause: 'crash', uptimeMs: 900 }, 'was ended by SIGSEGV after 900ms'],
+  [{ code: 0, signal: null, cause: 'stop', by: 'stop', uptimeMs: 900 }, 'exited with code 0 after 900ms: stopped'],
+  [
+    { code: null, signal: 'SIGKILL', cause: 'reload', by: 'deploy', uptimeMs: 900 },
+    'did not exit in time and was killed after 900ms: replaced by a reload by deploy',
+  ],
+  [{ code: null, signal: null, cause: 'spawn-failed', words: 'ENOENT' }, 'could not be started: ENOENT'],
+  [{ code: 1, signal: null, cause: 'crash' }, 'exited with code 1'],
   [{ code: null, signal: 'SIGINT', cause: 'boot-timeout', uptimeMs: 10_000 }, 'was not ready in 3s'],
   [
     { code: null, signal: null, cause: 'spawn-failed', uptimeMs: 0, lastLines: ['ENOENT: no such file'] },
@@ -22,17 +38,36 @@ test.each([
     { code: null, signal: 'SIGABRT', cause: 'out-of-memory', by: 'the heap limit of V8', uptimeMs: 5_000 },
     'ran out of memory after 5s (the heap limit of V8)',
   ],
-  [{ code: 0, signal: null, cause: 'crash', uptimeMs: 412 }, `exited with code 0 after 0.4s (${CLEAN_EXIT})`],
+  [
+    { code: 0, signal: null, cause: 'crash', uptimeMs: 412 },
+    `exited with code 0 after 412ms (it had nothing left to do, or exited without an error)`,
+  ],
   [
     { code: 0, signal: null, cause: 'crash', uptimeMs: 412, listenFailure: TAKEN },
-    'could not listen on port 80, which the app "web" holds, and exited with code 0 after 0.4s',
+    'could not listen on port 80, which the app "web" holds, and exited with code 0 after 412ms',
   ],
   [
     { code: null, signal: 'SIGINT', cause: 'boot-timeout', by: 'it could not', uptimeMs: 1_000, listenFailure: TAKEN },
     'could not listen on port 80, which the app "web" holds, and did not listen on another address',
   ],
 ])('the death %o reads "%s"', (death, words) => {
-  expect(describeDeath(death, { listenTimeoutMs: 3_000 })).toBe(words);
+  expect(describeEnd(death, { listenTimeoutMs: 3_000 })).toBe(words);
+});
+
+test.each([
+  [['at a', 'TypeError: no', '    at b', 'Node.js v20'], 'TypeError: no'],
+  [['listening', '    at b'], 'listening'],
+  [['    at b', ''], ''],
+  [[], ''],
+])('the error line of %j is "%s"', (lines, expected) => {
+  expect(findErrorLine(lines)).toBe(expected);
+});
+
+test('a death is quoted with its error line, and a failed start is not', () => {
+  expect(quoteErrorLine({ cause: 'crash', lastLines: ['Error: a', '    at b'] })).toBe(', "Error: a"');
+  expect(quoteErrorLine({ cause: 'crash', words: 'Error: a' })).toBe(', "Error: a"');
+  expect(quoteErrorLine({ cause: 'crash', lastLines: [] })).toBe('');
+  expect(quoteErrorLine({ cause: 'spawn-failed', lastLines: ['ENOENT'] })).toBe('');
 });
 
 test.each([

@@ -34,7 +34,11 @@ test('failed apps come first, with the reason of nclust why', () => {
     notices: ['metrics cannot be served'],
   });
   expect(concerns).toEqual([
-    { level: 'bad', app: 'api', text: 'api is errored since 11:59:56 (4s): it died once, exit code 1, "Error: boom"' },
+    {
+      level: 'bad',
+      app: 'api',
+      text: 'api is errored since 11:59:56 (4s): it exited with code 1 after 500ms, "Error: boom"',
+    },
     { level: 'warn', app: null, text: 'metrics cannot be served' },
     { level: 'warn', app: 'aaa', text: 'aaa: instance 0 is above its memory limit (300mb), and is replaced, 1m ago' },
   ]);
@@ -51,7 +55,7 @@ test('an unplanned crash is shown for a quarter of an hour, and a requested one 
     {
       level: 'warn',
       app: 'api',
-      text: 'api: 2 crashes recently, the last 30s ago: instance 0 died after 500ms: exit code 1, "Error: boom"',
+      text: 'api: 2 crashes recently, the last 30s ago: instance 0 exited with code 1 after 500ms, "Error: boom"',
     },
   ]);
   expect(look({ events: [died(16 * 60_000), died(1_000, { cause: 'restart', by: 'restart' })] })).toEqual([]);

@@ -204,9 +204,7 @@ test('facts are those of describe', () => {
   const facts = Object.fromEntries(detailRows([slot], 100_000));
   expect(facts).toMatchObject({
     'Waiting for': 'its back-off',
-    'Last died': expect.stringContaining(
-      '(1m ago): exited with code 1 after 400ms, before it was up: it exited on its own',
-    ),
+    'Last died': expect.stringContaining('(1m ago): exited with code 1 after 400ms, before it was up, "Error: boom"'),
     'Listening on': '[::]:80, /run/a.sock',
     'Runs as': 'cluster mode, node, Node.js 20.1.0',
     Restarts: '4, 4 of them unstable',

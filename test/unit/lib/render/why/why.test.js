@@ -8,6 +8,8 @@ import { renderWhy, explainData } from '../../../../../lib/render/why/why.js';
 import { slotStatus } from '../../slots.js';
 import { pattern } from '../../../../helpers/pattern.js';
 
+const HOW = 'exited with code 1 after 200ms';
+
 const NOW = new Date(2026, 10, 21, 14, 5).getTime();
 const MINUTE = 60_000;
 const view = { columns: null, paint: createPaint(0), nowMs: NOW, options: {} };
@@ -63,7 +65,7 @@ const texts = (events) => foldEvents(events).map(({ text }) => text);
 
 test('repeated crashes are one line, without the pauses between them', () => {
   expect(texts([...loop(10, 16), event(8, 'gave-up', { crashes: 17 })])).toEqual([
-    'instance 0 crashed 16 times within 1m 30s: exit code 1, "Error: no database"',
+    `instance 0 crashed 16 times within 1m 30s; the last time it ${HOW}, "Error: no database"`,
     'instance 0 is not restarted: 17 unstable exits within 10m',
   ]);
 });
@@ -72,8 +74,8 @@ test('a different death begins another line', () => {
   expect(
     texts([death(5), death(4), death(3, { code: null, signal: 'SIGKILL', cause: 'out-of-memory', by: 'the kernel' })]),
   ).toEqual([
-    'instance 0 crashed 2 times within 1m: exit code 1, "Error: no database"',
-    'instance 0 died after 200ms: out of memory (the kernel), "Error: no database"',
+    `instance 0 crashed 2 times within 1m; the last time it ${HOW}, "Error: no database"`,
+    'instance 0 ran out of memory after 200ms (the kernel), "Error: no database"',
   ]);
 });
 
@@ -118,7 +120,7 @@ test('a rollout shows its steps, and the exit of an old instance only if it was 
     'reload of 3 instances began (watch: a.js changed): generation 2',
     'instance 0 is up as the first of 3: the new code serves',
     'instances 1, 2 are up: 3 of 3 replaced',
-    'instance 2 did not exit in time and was killed after 9ms: reload',
+    'instance 2 did not exit in time and was killed after 9ms: replaced by a reload',
   ]);
 });
 
@@ -131,14 +133,14 @@ describe('the first line of why', () => {
       'errored',
       [slotStatus({ generation: 1, status: 'errored', pid: 0 })],
       [...loop(10, 16), event(3, 'gave-up', { crashes: 17 })],
-      'api is errored since 14:02:00 (3m): it crashed 16 times within 1m 30s; last: exit code 1, "Error: ' +
+      `api is errored since 14:02:00 (3m): it crashed 16 times within 1m 30s; the last time it ${HOW}, "Error: ` +
         'no database"',
     ],
     [
       'in back-off',
       [slotStatus({ generation: 1, status: 'waiting restart', pid: 0, waitingFor: 'the next attempt in 3.2s' })],
       loop(2, 3),
-      'api is waiting restart since 14:03:00 (2m): it crashed 3 times within 12s; last: exit code 1, ' +
+      `api is waiting restart since 14:03:00 (2m): it crashed 3 times within 12s; the last time it ${HOW}, ` +
         '"Error: no database"; it waits for the next attempt in 3.2s',
     ],
     [
@@ -151,33 +153,33 @@ describe('the first line of why', () => {
       'online after a crash',
       [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })],
       [death(4)],
-      'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: no database"',
+      `api is online since 14:01:00 (4m), after a crash: it ${HOW}, "Error: no database"`,
     ],
     [
       'online after crashes',
       [online({ restarts: 2 })],
       [death(0.1), death(0.05)],
-      'api is online since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, "Error: no database"',
+      `api is online since 14:04:58 (2s), after 2 crashes within 3s; the last time it ${HOW}, "Error: no database"`,
     ],
     [
       'one of two after crashes',
       [online({ restarts: 2 }), online({ id: 1, slot: 1, startedAtMs: NOW - 60 * MINUTE })],
       [death(0.1), death(0.05)],
-      'api is online; instance 0 since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, ' +
+      `api is online; instance 0 since 14:04:58 (2s), after 2 crashes within 3s; the last time it ${HOW}, ` +
         '"Error: no database"',
     ],
     [
       'each of two after a crash',
       [online({ startedAtMs: NOW - MINUTE, restarts: 1 }), online({ id: 1, slot: 1, restarts: 1 })],
       [death(1), death(0.05, { id: 1, slot: 1 })],
-      'api is online; instances 0, 1 since 14:04:58 (2s), after 2 crashes within 57s; last: exit code 1, ' +
+      `api is online; instances 0, 1 since 14:04:58 (2s), after 2 crashes within 57s; the last time it ${HOW}, ` +
         '"Error: no database"',
     ],
     [
       'online for long after a crash',
       [online({ startedAtMs: NOW - 180 * MINUTE, restarts: 1 })],
       [death(180)],
-      'api is online since 11:05:00 (3h); it last died at 11:05:00, 3h ago: exit code 1, "Error: no database"',
+      `api is online since 11:05:00 (3h); it last died at 11:05:00, 3h ago: it ${HOW}, "Error: no database"`,
     ],
     [
       'one of two, long after a crash',
@@ -186,14 +188,14 @@ describe('the first line of why', () => {
         online({ id: 1, slot: 1, startedAtMs: NOW - 180 * MINUTE }),
       ],
       [death(60)],
-      'api is online since 11:05:00 (3h); instance 0 last died at 13:05:00, 1h ago: exit code 1, "Error: ' +
+      `api is online since 11:05:00 (3h); instance 0 last died at 13:05:00, 1h ago: it ${HOW}, "Error: ` +
         'no database"',
     ],
     [
       'online after a reset and a crash',
       [online({ restarts: 1 })],
       [death(3), death(2), death(0.05)],
-      'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"',
+      `api is online since 14:04:58 (2s), after a crash: it ${HOW}, "Error: no database"`,
     ],
     [
       'a reload after crashes',
@@ -239,7 +241,7 @@ describe('the first line of why', () => {
       'a crash after a reload',
       [online({ generation: 2, restarts: 3 })],
       [death(3), began(2), death(0.05, { generation: 2 })],
-      'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"',
+      `api is online since 14:04:58 (2s), after a crash: it ${HOW}, "Error: no database"`,
     ],
     [
       'launching after a restart',
@@ -263,7 +265,7 @@ describe('the first line of why', () => {
       'a halted reload after a crash of the old ones',
       [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })],
       [death(4, { words: 'Error: old' }), began(3), death(2, { generation: 2 }), halt(2)],
-      'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: old", but its last reload ' +
+      `api is online since 14:01:00 (4m), after a crash: it ${HOW}, "Error: old", but its last reload ` +
         'was halted at 14:03:00: instance 0 exited with code 1',
     ],
     [
@@ -277,14 +279,14 @@ describe('the first line of why', () => {
         death(3),
         event(3, 'gave-up', { crashes: 2 }),
       ],
-      'api is errored since 14:02:00 (3m): it crashed 2 times within 2m; last: exit code 1, "Error: no ' +
+      `api is errored since 14:02:00 (3m): it crashed 2 times within 2m; the last time it ${HOW}, "Error: no ` +
         'database"; its last reload was halted at 14:01:00: instance 0 exited with code 1',
     ],
     [
       'a halted reload of an errored app',
       [slotStatus({ status: 'errored', pid: 0, generation: 1 })],
       [death(9), event(9, 'gave-up', { crashes: 1 }), began(3), death(2, { generation: 2 }), halt(2)],
-      'api is errored since 13:56:00 (9m): it died once, exit code 1, "Error: no database"; its last ' +
+      `api is errored since 13:56:00 (9m): it ${HOW}, "Error: no database"; its last ` +
         'reload was halted at 14:03:00: instance 0 exited with code 1',
     ],
     [
@@ -315,7 +317,7 @@ describe('the first line of why', () => {
       'some instances',
       [slotStatus({ id: 1 }), slotStatus({ generation: 1, id: 0, status: 'errored' })],
       [death(9), event(3, 'gave-up', { crashes: 17 })],
-      '1 instance of 2 of api is errored since 14:02:00 (3m): it died once, exit code 1, "Error: no database"',
+      `1 instance of 2 of api is errored since 14:02:00 (3m): it ${HOW}, "Error: no database"`,
     ],
     ['deleted', [], [event(9, 'deleted')], 'api is not in the list: it was deleted at 13:56:00, 9m ago'],
   ])('explains: %s', (_what, slots, events, text) => {
@@ -335,8 +337,8 @@ describe('the first line of why', () => {
 
   test('reports that no manager runs', () => {
     expect(answer([], [death(9)], false)).toBe(
-      'nclust is not running, so api is not supervised; this was its last known state: it died once, exit ' +
-        'code 1, "Error: no database"',
+      'nclust is not running, so api is not supervised; this was its last known state: it ' +
+        `${HOW}, "Error: no database"`,
     );
   });
 });
@@ -382,7 +384,9 @@ test('why of an app that cannot listen ends with the advice of doctor', () => {
   expect(
     explain({ name: 'api', slots, events: [death(1, { listenFailure })] }, { isRunning: true, nowMs: NOW }),
   ).toMatchObject({
-    text: expect.stringContaining('it could not listen on port 80, which another program holds (exit code 1)'),
+    text: expect.stringContaining(
+      'it could not listen on port 80, which another program holds, and exited with code 1',
+    ),
     next: 'Give it another port, or end the program that holds this one',
   });
 });
@@ -401,7 +405,7 @@ test('why does not show a finished job as crashed', () => {
   expect(listCrashes(events)).toEqual([]);
   const failed = events.map((one) => (one.type === 'died' ? { ...one, code: 1 } : one));
   expect(explain({ name: 'api', slots, events: failed }, { isRunning: true, nowMs: NOW }).text).toBe(
-    'api is stopped since 14:04:00 (1m): it exited on its own, it died once, exit code 1',
+    'api is stopped since 14:04:00 (1m): it exited with code 1 after 592ms',
   );
 });
 
