@@ -2,11 +2,11 @@
 // follows from an event, or wait for anything but the disk of the state file.
 import { NclustError } from '../../lib/shared/errors.js';
 import { createAppMessageSubscription, publishAppMessage } from './app-channel/messages.js';
-import { createEventBus, emitDeleted } from './events/bus.js';
-import { noteChanges } from './events/process-events.js';
+import { publishChanges } from './journal/change-events.js';
+import { createJournal } from './journal/journal.js';
 import { allAppNames, EVENTS } from './handlers.js';
 import { KeeperSession } from './keeper-link/session.js';
-import { saveDesired, tell } from './keeper-link/tell.js';
+import { saveDesired, writeNote } from './keeper-link/tell.js';
 import { cancelTimers } from './loop/effects.js';
 import { keeperEventHandlers } from './loop/keeper-events.js';
 import { introduce, noteKeeperDeath, noteLostList, restoreChannels } from './recovery/meet-keeper.js';
@@ -14,7 +14,6 @@ import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
 import { createVersioningUpdates } from './spawn/git-checkout.js';
 import { getSlotHistory, createRegistry, restartNumbering } from './state/registry.js';
-import { noteKey } from './state/slot-history.js';
 
 /** @import { ChildSnapshot, Port, Snapshot } from './keeper-link/link.js' */
 /** @import { ControlEvent, LoopContext, Parts } from './keeper-link/tell.js' */
@@ -52,13 +51,14 @@ export class Control {
    * @param {Loaded} loaded
    */
   constructor(parts, { desired, isExact, isNew = false, notices }) {
+    const registry = createRegistry(desired);
     this.#context = {
       parts,
-      registry: createRegistry(desired),
+      registry,
       isExact,
       link: null,
       dispatch: (event) => this.dispatch(event),
-      bus: createEventBus(parts.eventLog),
+      journal: createJournal(parts, registry),
     };
     this.#session = new KeeperSession(this.#context, {
       introduce: () => introduce(this.#context),
@@ -78,8 +78,8 @@ export class Control {
     return this.#context.registry;
   }
 
-  get bus() {
-    return this.#context.bus;
+  get journal() {
+    return this.#context.journal;
   }
 
   get appMessages() {
@@ -153,10 +153,9 @@ export class Control {
     };
     const next = { ...desired, tokens: [...before.tokens, receipt].slice(-RECEIPTS_KEPT) };
     parts.store.save(next);
+    publishChanges(this.#context, next, method);
     registry.desired = next;
     restoreChannels(this.#context, up);
-    noteChanges(this.#context, before, next, method);
-    emitDeleted(this.#context, before);
     this.dispatch({ type: 'changed', names: changedNames(before, next) });
     this.#updateVersioning(up);
     return receipt;
@@ -204,7 +203,7 @@ export class Control {
   reset(id) {
     const history = getSlotHistory(this.registry, id);
     history.resetAt = history.spawns;
-    tell(this.#context, 'note', { key: noteKey(id), value: history });
+    writeNote(this.#context, id);
   }
 
   /**

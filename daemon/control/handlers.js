@@ -1,5 +1,5 @@
 import { mergeLiveFields } from '../../lib/shared/spec/spec.js';
-import { catchUp } from './events/process-events.js';
+import { catchUp } from './journal/process-events.js';
 import { retireInstance } from './loop/effects.js';
 import {
   attachLogs,
@@ -158,7 +158,7 @@ function onChanged(context, { names }) {
 function onAdopted(context, { children, listeners }) {
   const { registry } = context;
   for (const { app, scope } of listeners) openScope(registry, scope ?? app, app);
-  const { news, names } = context.bus.quietly(() => adopt(context, children));
+  const { news, names } = context.journal.quietly(() => adopt(context, children));
   catchUp(context);
   for (const { event, instanceId, data } of news) {
     const instance = registry.instances.get(instanceId);

@@ -11,8 +11,8 @@ export const RULES = {
   'daemon/control': [
     'api',
     'app-channel',
-    'events',
     'host',
+    'journal',
     'keeper-link',
     'logs',
     'loop',
@@ -45,7 +45,7 @@ export const RULES = {
   ],
   'daemon/control/app-channel': ['keeper-link', 'state', 'status', 'lib/shared'],
   'daemon/control/apply': ['requests', 'rollout', 'state', 'lib/shared'],
-  'daemon/control/events': ['state', 'status', 'lib/shared'],
+  'daemon/control/journal': ['state', 'lib/shared'],
   'daemon/control/host': ['lib/shared'],
   'daemon/control/keeper-link': ['state', 'lib/shared'],
   'daemon/control/logs': ['logs/archive', 'logs/times', 'logs/write', 'spawn', 'state', 'lib/shared'],
@@ -55,7 +55,7 @@ export const RULES = {
   'daemon/control/logs/times': [],
   'daemon/control/logs/write': ['logs/archive', 'lib/shared'],
   'daemon/control/loop': [
-    'events',
+    'journal',
     'keeper-link',
     'logs',
     'metrics',

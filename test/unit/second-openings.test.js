@@ -17,7 +17,7 @@ const TABLE = {
   'daemon/agent/listen-patch.cjs': [OWN, 'chmod stat'],
   'daemon/agent/loader.cjs': [INSTALLED, 'open readFile'],
   'daemon/agent/profile.cjs': [ONCE, 'open writeFile writeHeapSnapshot'],
-  'daemon/control/events/log-file.js': [HOME, 'lstat open rename stat'],
+  'daemon/control/journal/log-file.js': [HOME, 'lstat open rename stat'],
   'daemon/control/logs/manager-log.js': [HOME, 'open stat'],
   'daemon/control/logs/times/format.js': [HOME, 'open readFile'],
   'daemon/control/logs/times/times.js': [HOME, 'open rename stat'],

@@ -9,7 +9,7 @@ import { subscriptionName } from './logs.js';
 import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefault } from './params.js';
 
 /** @import { AppMetadata } from '../app-channel/messages.js' */
-/** @import { BusEvent } from '../events/bus.js' */
+/** @import { FollowedEvent } from '../journal/journal.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
 const INPUT_MAX_BYTES = 64 * 1024;
@@ -30,7 +30,7 @@ export const messages = {
     );
     client.subscriptions.get(subscription)?.();
     const hearsApps = !types || types.some((type) => type !== 'process:event');
-    const unfollow = control.bus.follow({
+    const unfollow = control.journal.follow({
       wants: wanted(types, hearsApps),
       deliver: (event) => client.notifyEvent(subscription, event),
     });
@@ -131,7 +131,7 @@ export async function queryAppMetadata({ control, parts }) {
  * @param {string[] | undefined} types  A type with "*" at the end matches all types with this
  *   beginning.
  * @param {boolean} hearsApps
- * @returns {(event: BusEvent) => boolean}
+ * @returns {(event: FollowedEvent) => boolean}
  */
 function wanted(types, hearsApps) {
   if (!types) return () => true;

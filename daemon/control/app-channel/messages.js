@@ -51,13 +51,13 @@ function readAppMessage(text) {
  * @param {LoopContext} core
  * @param {{ instanceId: string, text?: string, count?: number }} data  `count`: dropped messages.
  */
-export function publishAppMessage({ bus, registry, parts }, { instanceId, text, count = 1 }) {
+export function publishAppMessage({ journal, registry, parts }, { instanceId, text, count = 1 }) {
   const label = registry.instances.get(instanceId)?.label;
-  if (!label || !bus.isFollowed) return;
+  if (!label || !journal.isFollowed) return;
   const process = { id: label.id, name: label.name, slot: label.slot, instanceId };
   const at = parts.clock.nowMs();
   const message = text === undefined ? /** @type {const} */ ({ type: 'process:missed', count }) : readAppMessage(text);
-  if (message) bus.publish({ ...message, isFromApp: true, process, at });
+  if (message) journal.send({ ...message, isFromApp: true, process, at });
 }
 
 /** @param {[type: string, name: string, text: string][]} entries */

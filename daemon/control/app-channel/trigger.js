@@ -79,7 +79,7 @@ export async function trigger({ control, clock, targets, action, params, token, 
  * @param {Clock} clock
  * @param {{ instanceId: string, action: string, timeoutMs: number, signal: AbortSignal }} o
  */
-function replyOf({ bus }, clock, { instanceId, action, timeoutMs, signal }) {
+function replyOf({ journal }, clock, { instanceId, action, timeoutMs, signal }) {
   /** @type {(answer: Pick<TriggerReply, 'outcome' | 'reply'>) => void} */
   let resolveReply = () => {};
   /** @type {Promise<Pick<TriggerReply, 'outcome' | 'reply'>>} */
@@ -89,7 +89,7 @@ function replyOf({ bus }, clock, { instanceId, action, timeoutMs, signal }) {
   const stop = () => resolveReply({ outcome: 'silent' });
   const cancel = clock.after(timeoutMs, stop);
   signal.addEventListener('abort', stop);
-  const unfollow = bus.follow({
+  const unfollow = journal.follow({
     wants: ({ type, process }) =>
       process.instanceId === instanceId && (type === 'axm:reply' || type === 'process:event'),
     deliver(event) {

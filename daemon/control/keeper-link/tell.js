@@ -4,8 +4,8 @@ import { getSlotHistory } from '../state/registry.js';
 
 /** @import { SystemLimits } from '../../../lib/shared/host/system-limits.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { EventBus } from '../events/bus.js' */
-/** @import { EventLog } from '../events/log.js' */
+/** @import { Journal } from '../journal/journal.js' */
+/** @import { EventLog } from '../journal/log.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { OomWatch } from '../host/oom-kills.js' */
 /** @import { FindHolder } from '../host/socket-holder.js' */
@@ -60,7 +60,7 @@ import { getSlotHistory } from '../state/registry.js';
  * @property {boolean} isExact  False: the list may be outdated, so leave unlisted processes alone.
  * @property {KeeperLink | null} link  Null: there is no keeper at the moment.
  * @property {(event: ControlEvent) => void} dispatch
- * @property {EventBus} bus
+ * @property {Journal} journal
  */
 
 /**

@@ -1,7 +1,6 @@
-import { recordProcessDeath } from '../events/process-events.js';
+import { publishDeath } from '../journal/process-events.js';
 import { retireInstance } from './effects.js';
 import { findCause } from '../policy/death-cause.js';
-import { tellExit } from '../events/bus.js';
 import { findLogPlace } from '../logs/place.js';
 import { tell, writeNote } from '../keeper-link/tell.js';
 import { keepServed, keepSpent } from '../metrics/lifetime-totals.js';
@@ -15,7 +14,8 @@ import { getSlotHistory, findSeatOfInstance, listSeatsOfSlot } from '../state/re
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Activity } from '../metrics/activity.js' */
-/** @import { Instance, Seat } from '../state/registry.js' */
+/** @import { Asked } from '../policy/seat.js' */
+/** @import { Instance } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 
 /** @type {Record<string, (core: LoopContext, instance: Instance, data: any) => void>} */
@@ -199,12 +199,8 @@ export function onSpawnRefused(context, instance, message) {
     wasReady: false,
     lastLines: [message],
   };
-  recordDeath(getSlotHistory(context.registry, instance.label.id), death);
-  recordProcessDeath(context, instance.label, death);
-  if (isAwaitingAdmission(context.registry, instance))
-    excludeSpawn(getSlotHistory(context.registry, instance.label.id), instance.label.spawns);
+  noteDeath(context, instance, death, false);
   context.registry.instances.delete(instance.instanceId);
-  context.parts.managerLog('spawn-failed', { app: instance.label.name, slot: instance.label.slot, message });
   if (seat) step(context, seat, { type: 'refused' });
 }
 
@@ -220,9 +216,13 @@ function exited(context, instance, { code, signal, atMs }) {
   // Reads the last lines before the death is recorded, because the record includes these lines.
   const lastLines = context.parts.logs.drain(instance.instanceId);
   const uptimeMs = Math.max(0, atMs - (instance.startedAtMs ?? atMs));
-  if (!hasRecorded(getSlotHistory(context.registry, instance.label.id), instance.instanceId))
-    noteDeath(context, instance, seat, lastLines, uptimeMs);
-  tellExit(context, instance, getSlotHistory(context.registry, instance.label.id).asked[instance.instanceId] ?? null);
+  const history = getSlotHistory(context.registry, instance.label.id);
+  if (!hasRecorded(history, instance.instanceId)) {
+    const asked = history.asked[instance.instanceId] ?? null;
+    noteDeath(context, instance, deathOf(context, instance, { asked, lastLines, uptimeMs }), asked !== null);
+    // If the instance has a seat, the seat's step writes the note.
+    if (!seat) writeNote(context, instance.label.id);
+  }
   if (seat) step(context, seat, { type: 'exited', code, uptimeMs });
 }
 
@@ -232,49 +232,41 @@ function failureOf({ listenFailure, addresses }) {
 }
 
 /**
- * @param {LoopContext} context
+ * @param {LoopContext} core
  * @param {Instance} instance
- * @param {Seat | null} seat
- * @param {string[]} lastLines
- * @param {number} uptimeMs
+ * @param {{ asked: Asked | null, lastLines: string[], uptimeMs: number }} o
+ * @returns {RecordedDeath}
  */
-function noteDeath(context, instance, seat, lastLines, uptimeMs) {
-  const { registry, parts } = context;
-  const { instanceId, label, pid } = instance;
+function deathOf({ parts }, instance, { asked, lastLines, uptimeMs }) {
+  const { instanceId, pid, signalledBy, isOrphan } = instance;
   const { code, signal, atMs } = /** @type {Exit} */ (instance.exit);
-  const history = getSlotHistory(registry, label.id);
-  const { signalledBy, isOrphan } = instance;
-  const circumstances = {
-    code,
-    signal,
-    asked: history.asked[instanceId] ?? null,
-    signalledBy,
-    isOrphan,
-    lastLines,
-    hasOomKillGrown: parts.oom.hasGrown,
-  };
-  const death = {
+  const hasOomKillGrown = parts.oom.hasGrown;
+  return {
     instanceId,
     atMs,
     pid,
     code,
     signal,
-    ...findCause(circumstances),
+    ...findCause({ code, signal, asked, signalledBy, isOrphan, lastLines, hasOomKillGrown }),
     uptimeMs,
     wasReady: wasServing(instance),
     lastLines,
     ...failureOf(instance),
   };
+}
+
+/**
+ * @param {LoopContext} context
+ * @param {Instance} instance
+ * @param {RecordedDeath} death
+ * @param {boolean} isAsked
+ */
+function noteDeath(context, instance, death, isAsked) {
+  const { label } = instance;
+  const history = getSlotHistory(context.registry, label.id);
   recordDeath(history, death);
-  recordProcessDeath(context, label, death);
-  if (isAwaitingAdmission(registry, instance)) excludeSpawn(history, label.spawns);
-  // Leaves out the last lines, because users share this log, and the lines may contain a password.
-  if (!circumstances.asked) {
-    const { lastLines: _, ...others } = death;
-    parts.managerLog('died', { app: label.name, slot: label.slot, ...others });
-  }
-  // If the instance has a seat, the seat's step writes the note.
-  if (!seat) writeNote(context, label.id);
+  if (isAwaitingAdmission(context.registry, instance)) excludeSpawn(history, label.spawns);
+  publishDeath(context, label, death, isAsked);
 }
 
 /** @param {Instance} instance */

@@ -119,12 +119,25 @@ function openSeat(registry, app, id, generation) {
     slot,
     name: app?.spec.name ?? '',
     spec: app ? getSpec(app, generation) : null,
+    begunBy: app && beginningOf(registry, app, id),
   });
 }
 
 /**
+ * Returns the command that starts the seat. Null: no command starts the seat.
  * @param {Registry} registry
- * @param {Pick<Seat, 'id' | 'generation' | 'slot' | 'name' | 'spec'>} place
+ * @param {DesiredApp} app
+ * @param {number} id
+ * @returns {Seat['begunBy']}
+ */
+function beginningOf(registry, { rollout }, id) {
+  if (getSlotHistory(registry, id).spawns === 0) return 'start';
+  return rollout.cause === 'orphan' || rollout.failure ? null : rollout.cause;
+}
+
+/**
+ * @param {Registry} registry
+ * @param {Pick<Seat, 'id' | 'generation' | 'slot' | 'name' | 'spec' | 'begunBy'>} place
  * @returns {Seat}  Its state is `down`. The caller changes the state.
  */
 export function addSeat(registry, place) {

@@ -1,12 +1,12 @@
 import { next } from '../policy/lifecycle.js';
-import { noteStep } from '../events/process-events.js';
+import { listHappenings, publishStep } from '../journal/process-events.js';
 import { EFFECTS } from './effects.js';
-import { tellStep } from '../events/bus.js';
 import { checkSpec } from '../../../lib/shared/spec/spec.js';
 import { writeNote } from '../keeper-link/tell.js';
 import { readReadiness } from '../rollout/readiness.js';
 import { isWanted, getSlotHistory } from '../state/registry.js';
 
+/** @import { Happening } from '../journal/journal.js' */
 /** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
@@ -32,12 +32,13 @@ export function step(context, seat, event) {
   seat.life = life;
   if (life.state === 'up') markUp(registry.instances.get(seat.instanceId ?? ''));
   if (life.state !== before.state || seat.sinceMs === 0) seat.sinceMs = parts.clock.nowMs();
-  const hasNews = remember(context, seat, before, { event, effects, isOnProbation: readiness.isOnProbation });
-  noteStep(context, seat, before, event, { effects, isOnProbation: readiness.isOnProbation });
+  const happenings = listHappenings(before, life, event, { effects, isOnProbation: readiness.isOnProbation });
+  const hasNews = remember(context, seat, before, effects, happenings);
+  publishStep(context, seat, happenings);
+  if (life.state === 'up') seat.begunBy = null;
   if (hasNews || event.type === 'exited' || event.type === 'refused') writeNote(context, seat.id);
   if (life.state === 'down') registry.seats.delete(seat.key);
   registry.touched.add(seat.id);
-  tellStep(context, seat, before, event, readiness.isOnProbation);
   for (const effect of effects) EFFECTS[effect.type](context, seat, effect);
 }
 
@@ -45,20 +46,20 @@ export function step(context, seat, event) {
  * @param {LoopContext} core
  * @param {Seat} seat
  * @param {Life} before
- * @param {{ event: LifeEvent, effects: Effect[], isOnProbation: boolean }} o
+ * @param {Effect[]} effects
+ * @param {Happening[]} happenings
  * @returns {boolean}  Whether the note in the keeper has to be written again.
  */
-function remember({ parts, registry }, seat, before, { event, effects, isOnProbation }) {
+function remember({ parts, registry }, seat, before, effects, happenings) {
   const history = getSlotHistory(registry, seat.id);
   const { state, streak, unstableAtMs, hasFailed, asked } = seat.life;
   const timer = effects.find((effect) => effect.type === 'setTimer');
-  const ended = effects.find((effect) => effect.type === 'ended');
   if (asked && asked !== before.asked && seat.instanceId)
     history.asked = { ...history.asked, [seat.instanceId]: asked };
-  const wasAsked = before.asked ?? (event.type === 'stop' ? event.asked : null);
-  const isStopped = state === 'down' && state !== before.state && wasAsked?.cause === 'stop';
-  if (isStopped || ended || (state === 'failed' && !isOnProbation)) history.isAtRest = true;
-  if (ended) history.ended = { generation: seat.generation, isOk: ended.isOk };
+  for (const { type, cause, isOk } of happenings) {
+    if (type === 'done' || type === 'gave-up' || cause === 'stop') history.isAtRest = true;
+    if (type === 'done') history.ended = { generation: seat.generation, isOk };
+  }
   const isJudged = unstableAtMs !== before.unstableAtMs;
   if (isJudged) {
     const untilMs = state === 'backoff' && timer ? parts.clock.nowMs() + timer.ms : null;

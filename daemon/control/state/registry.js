@@ -31,7 +31,8 @@ import { newSlotHistory } from './slot-history.js';
  * @property {number | null} untilMs  When the running timer ends, wall clock.
  * @property {Cancel} cancelTimer
  * @property {Cancel} cancelLook
- * @property {'start' | 'restart' | 'reload' | null} [begunBy]  Null once the seat is up.
+ * @property {'start' | 'restart' | 'reload' | null} [begunBy]  The command that starts the seat.
+ *   Null: no command, or the seat is up.
  */
 
 /**

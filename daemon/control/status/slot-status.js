@@ -17,7 +17,7 @@ import { getSlotHistory, occupiedSlots } from '../state/registry.js';
 /** @import { Triggers } from '../triggers/triggers.js' */
 
 /** @type {Record<State, ShownStatus>} */
-export const SHOWN = {
+const SHOWN = {
   down: 'stopped',
   starting: 'launching',
   soaking: 'launching',

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { managerEvent } from '../../../daemon/control/events/manager-events.js';
+import { managerEvent } from '../../../daemon/control/journal/manager-events.js';
 import { createRig, watch } from './control-rig.js';
 
 let rig;

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createEventLog } from '../../../../daemon/control/events/log.js';
-import { managerEvent } from '../../../../daemon/control/events/manager-events.js';
+import { createEventLog } from '../../../../daemon/control/journal/log.js';
+import { managerEvent } from '../../../../daemon/control/journal/manager-events.js';
 import { emptyDesired } from '../../../../daemon/control/state/desired.js';
-import { lastWords } from '../../../../daemon/control/events/process-events.js';
+import { lastWords } from '../../../../daemon/control/journal/process-events.js';
 import { readEvents } from '../../../../lib/shared/event-log.js';
 import { createRig } from '../control-rig.js';
 

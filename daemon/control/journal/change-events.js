@@ -1,20 +1,47 @@
 import { diffSpecs } from '../../../lib/shared/spec/diff.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
+/** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { DesiredApp, Desired } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
 
 /** @typedef {Omit<LoggedEvent, 'at'>} Untimed */
 
 const ATTRIBUTES_MAX = 40;
 
 /**
- * Events contain names of attributes and variables, but never their values.
+ * Call this while the registry still has the desired state from before the change. Events contain
+ * names of attributes and variables, but never their values.
+ * @param {LoopContext} core
+ * @param {Desired} after
+ * @param {string} method
+ */
+export function publishChanges({ journal, registry }, after, method) {
+  const before = registry.desired;
+  for (const record of [...changeEvents(before, after, method), ...leftSlots(registry, after)]) journal.publish(record);
+}
+
+/**
+ * Skips slots that have a seat, because their step publishes the same when the seat ends.
+ * @param {Registry} registry
+ * @param {Desired} after
+ */
+function leftSlots({ desired, seats }, after) {
+  const kept = new Set([...after.apps.flatMap(({ slots }) => slots), ...seats.values()].map(({ id }) => id));
+  return desired.apps.flatMap(({ spec, slots }) =>
+    slots
+      .filter(({ id }) => !kept.has(id))
+      .map(({ id, slot, generation }) => ({ type: 'left', app: spec.name, id, slot, generation, cause: 'delete' })),
+  );
+}
+
+/**
  * @param {Desired} before
  * @param {Desired} after
  * @param {string} method
  * @returns {Untimed[]}
  */
-export function changeEvents(before, after, method) {
+function changeEvents(before, after, method) {
   const old = new Map(before.apps.map((app) => [app.spec.name, app]));
   const ids = new Set(after.apps.flatMap((app) => app.slots.map(({ id }) => id)));
   const changed = after.apps.flatMap((app) => {

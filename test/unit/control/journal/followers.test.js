@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { listEventWords } from '../../../../daemon/control/events/bus.js';
+import { createJournal } from '../../../../daemon/control/journal/journal.js';
+import { listHappenings } from '../../../../daemon/control/journal/process-events.js';
+import { emptyDesired } from '../../../../daemon/control/state/desired.js';
+import { createRegistry } from '../../../../daemon/control/state/registry.js';
 import { createRig } from '../control-rig.js';
 
 const asked = (cause) => ({ cause, by: cause });
@@ -59,10 +62,16 @@ test.each([
     [{ event: 'restart overlimit', manually: false }],
   ],
   ['a bad deploy', 'starting', null, 'failed', { type: 'exited', code: 1, uptimeMs: 1 }, { isOnProbation: true }, []],
-])('%s has the events of PM2', (_what, from, why, to, event, more, words) => {
-  expect(
-    listEventWords({ state: from, asked: why }, { state: to }, event, { begunBy: null, isOnProbation: false, ...more }),
-  ).toEqual(words);
+])('%s has the events of PM2', (_what, state, why, to, event, { begunBy = null, isOnProbation = false }, words) => {
+  const registry = createRegistry(emptyDesired());
+  registry.seats.set('0:1', { begunBy });
+  const journal = createJournal({ clock: { nowMs: () => 7 }, eventLog: { note: () => {} } }, registry);
+  const seen = [];
+  journal.follow({ wants: () => true, deliver: ({ event, manually }) => seen.push({ event, manually }) });
+  const before = { state, asked: why, unstableAtMs: [] };
+  for (const one of listHappenings(before, { ...before, state: to }, event, { effects: [], isOnProbation }))
+    journal.publish({ ...one, id: 0, generation: 1 });
+  expect(seen).toEqual(words);
 });
 
 const brief = (events) =>

@@ -1,26 +1,26 @@
 import { findErrorLine } from '../../../lib/shared/death-text.js';
 import { findApp } from '../state/desired.js';
 import { seatKey, findSeatOfInstance } from '../state/registry.js';
-import { noteRolloutBegun, changeEvents } from './change-events.js';
+import { noteRolloutBegun } from './change-events.js';
 
+/** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 /** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
-/** @import { Desired } from '../state/desired.js' */
 /** @import { Instance, Label, Seat, Registry } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
-/** @import { Untimed } from './change-events.js' */
+/** @import { Happening } from './journal.js' */
 
 /**
  * @param {Life} before
  * @param {Life} after
  * @param {LifeEvent} event
  * @param {{ effects: Effect[], isOnProbation: boolean }} o
- * @returns {Untimed[]}
+ * @returns {Happening[]}  Without the time and the place.
  */
-function stepEvents(before, after, event, { effects, isOnProbation }) {
+export function listHappenings(before, after, event, { effects, isOnProbation }) {
   if (event.type === 'spawned') return [{ type: 'started' }];
-  if (effects.some((effect) => effect.type === 'ended'))
-    return [{ type: 'done', isOk: effects.some((effect) => effect.type === 'ended' && effect.isOk) }];
+  const ended = effects.find((effect) => effect.type === 'ended');
+  if (ended) return [{ type: 'done', isOk: ended.isOk }];
   if (after.state === before.state) return [];
   if (after.state === 'up') return [{ type: 'ready' }, ...(isOnProbation ? [{ type: 'rollout:step' }] : [])];
   if (after.state === 'backoff')
@@ -28,84 +28,75 @@ function stepEvents(before, after, event, { effects, isOnProbation }) {
       { type: 'backoff', delayMs: effects.find((effect) => effect.type === 'setTimer')?.ms ?? 0, streak: after.streak },
     ];
   // Leaves out a failure on probation, because an event of the rollout reports it.
-  return after.state === 'failed' && !isOnProbation ? [{ type: 'gave-up', crashes: after.unstableAtMs.length }] : [];
+  if (after.state === 'failed') return isOnProbation ? [] : [{ type: 'gave-up', crashes: after.unstableAtMs.length }];
+  const cause = (before.asked ?? (event.type === 'stop' ? event.asked : null))?.cause ?? '';
+  return after.state === 'down' && ['stop', 'delete', 'scale'].includes(cause) ? [{ type: 'left', cause }] : [];
 }
 
 /**
- * Call this before writeNote(). If control dies between the two calls, the next control notes the
- * event again, and the log skips it. In the other order, the event would be lost.
+ * Call this before writeNote(). If control dies between the two calls, the next control publishes
+ * the happening again, and the event log skips it. In the other order, the event would be lost.
  * @param {LoopContext} core
  * @param {Seat} seat
- * @param {Life} before
- * @param {LifeEvent} event
- * @param {{ effects: Effect[], isOnProbation: boolean }} o
+ * @param {Happening[]} happenings
  */
-export function noteStep({ bus, registry, parts }, seat, before, event, o) {
+export function publishStep({ journal, registry, parts }, seat, happenings) {
   const instance = registry.instances.get(seat.instanceId ?? '');
-  for (const entry of stepEvents(before, seat.life, event, o)) {
-    bus.note({
-      ...entry,
-      ...momentOf(entry.type, instance, parts.clock.nowMs()),
+  for (const happening of happenings) {
+    journal.publish({
+      ...happening,
+      ...momentOf(happening.type, instance, parts.clock.nowMs()),
       ...placeIn(registry, seat, seat.instanceId),
       pid: instance?.pid || undefined,
-      ...(entry.type === 'rollout:step' ? progressOf(registry, seat) : {}),
+      ...(happening.type === 'rollout:step' ? progressOf(registry, seat) : {}),
     });
   }
 }
 
 /**
+ * Like publishStep(), call this before writeNote().
  * @param {LoopContext} core
  * @param {Label} label
  * @param {RecordedDeath} death
+ * @param {boolean} isAsked
  */
-export function recordProcessDeath(
-  { bus, registry },
-  label,
-  { instanceId, atMs, lastLines, pid, code, signal, cause, by, uptimeMs, wasReady, listenFailure },
-) {
-  bus.note({
+export function publishDeath({ journal, registry }, label, death, isAsked) {
+  journal.publish({
     type: 'died',
-    at: atMs,
-    ...placeIn(registry, label, instanceId),
-    pid: pid || undefined,
-    code,
-    signal,
-    cause,
-    by,
-    uptimeMs,
-    wasReady,
-    ...(listenFailure ? { listenFailure } : {}),
-    ...lastWords(lastLines),
+    at: death.atMs,
+    ...placeIn(registry, label, death.instanceId),
+    death,
+    isAsked,
   });
 }
 
 /**
- * @param {LoopContext} core
- * @param {Desired} before
- * @param {Desired} after
- * @param {string} method
+ * @param {Happening} record
+ * @returns {Omit<LoggedEvent, 'at'>}
  */
-export function noteChanges({ bus }, before, after, method) {
-  for (const event of changeEvents(before, after, method)) bus.note(event);
+export function toLogEntry({ death, isAsked: _, ...entry }) {
+  if (!death) return entry;
+  const { instanceId: _instanceId, atMs: _atMs, lastLines, pid, ...facts } = death;
+  return { ...entry, pid: pid || undefined, ...facts, ...lastWords(lastLines) };
 }
 
 /**
  * Logs events that the previous control caused or saw, but could not log.
  * @param {LoopContext} core
  */
-export function catchUp({ bus, registry, parts }) {
+export function catchUp({ registry, parts }) {
   const { eventLog, clock } = parts;
   for (const app of registry.desired.apps) {
     const last = eventLog.generationOf(app.spec.name);
-    if (last !== null && last < app.generation) bus.note(noteRolloutBegun(app));
+    if (last !== null && last < app.generation) eventLog.note(noteRolloutBegun(app));
   }
   for (const instance of registry.instances.values()) {
     const { instanceId, label, pid, startedAtMs, isStray } = instance;
     if (isStray || startedAtMs === null || startedAtMs < eventLog.sinceMs) continue;
     const place = { ...placeIn(registry, label, instanceId), pid };
-    bus.note({ type: 'started', ...momentOf('started', instance, clock.nowMs()), ...place });
+    eventLog.note({ type: 'started', ...momentOf('started', instance, clock.nowMs()), ...place });
     if (!instance.exit && findSeatOfInstance(registry, instanceId)?.life.state === 'up')
-      bus.note({ type: 'ready', ...momentOf('ready', instance, clock.nowMs()), ...place });
+      eventLog.note({ type: 'ready', ...momentOf('ready', instance, clock.nowMs()), ...place });
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createEventLog } from '../../../../daemon/control/events/log.js';
+import { createEventLog } from '../../../../daemon/control/journal/log.js';
 import { eventSegments, readEvents } from '../../../../lib/shared/event-log.js';
 
 function place() {
