@@ -98,17 +98,3 @@ export function tell(context, verb, params) {
 export function writeNote(context, id) {
   tell(context, 'note', { key: noteKey(id), value: getSlotHistory(context.registry, id) });
 }
-
-/**
- * For a change that no client has asked for. If the save fails, the next one includes the change.
- * @param {LoopContext} context
- * @param {Desired} desired
- */
-export function saveDesired({ parts, registry }, desired) {
-  registry.desired = desired;
-  try {
-    parts.store.save(desired);
-  } catch (error) {
-    parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
-  }
-}

@@ -1,6 +1,6 @@
 import { withoutChannel } from '../../../lib/shared/spec/channel.js';
 import { KeeperLost } from '../keeper-link/link.js';
-import { saveDesired, tell } from '../keeper-link/tell.js';
+import { tell } from '../keeper-link/tell.js';
 import { isOnProbation } from '../rollout/readiness.js';
 import { createLabel, spawnParams, stopSettings } from '../spawn/params.js';
 import { finishSlot } from '../state/changes.js';
@@ -8,6 +8,7 @@ import { findApp, getSpec } from '../state/desired.js';
 import { takeTurn } from '../state/keeper-deaths.js';
 import { findSlot, getSlotHistory, openScope, findSeatOfInstance } from '../state/registry.js';
 import { countSpawn } from '../state/slot-history.js';
+import { saveIfPossible } from '../state/store.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { LoopContext } from '../keeper-link/tell.js' */
@@ -228,8 +229,9 @@ function ended(context, seat) {
  * @param {number} id
  */
 export function recordFinishedSlot(context, id) {
-  // If this save fails, the note in the keeper also records that the slot is finished.
-  saveDesired(context, finishSlot(context.registry.desired, id));
+  context.registry.desired = finishSlot(context.registry.desired, id);
+  // A failure loses nothing: the note in the keeper also records that the slot is finished.
+  saveIfPossible(context);
 }
 
 /**

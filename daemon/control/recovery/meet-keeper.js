@@ -1,4 +1,4 @@
-import { tell, writeNote } from '../keeper-link/tell.js';
+import { writeNote } from '../keeper-link/tell.js';
 import { cancelTimers } from '../loop/effects.js';
 import { giveChannelsBack, recordKeeperDeath } from '../state/keeper-deaths.js';
 import { findSlot } from '../state/registry.js';
@@ -66,8 +66,7 @@ function exchangeNotes(context, notes) {
     const id = parseNoteKey(key);
     if (id !== null) histories.set(id, readNote(note));
   }
-  for (const [id, history] of histories)
-    if (!(noteKey(id) in notes)) tell(context, 'note', { key: noteKey(id), value: history });
+  for (const id of histories.keys()) if (!(noteKey(id) in notes)) writeNote(context, id);
 }
 
 /**

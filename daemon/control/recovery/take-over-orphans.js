@@ -4,6 +4,7 @@ import { reload } from '../rollout/changes.js';
 import { renew } from '../state/changes.js';
 import { createLabel } from '../spawn/params.js';
 import { findSlot } from '../state/registry.js';
+import { saveIfPossible } from '../state/store.js';
 
 /** @import { ChildSnapshot } from '../keeper-link/link.js' */
 /** @import { LoopContext } from '../keeper-link/tell.js' */
@@ -118,10 +119,11 @@ function isOf({ spec, scope, createdAtMs }, { name, startedAtMs }) {
 }
 
 /**
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {number[]} ids
  */
-function replaceLater({ parts, registry }, ids) {
+function replaceLater(context, ids) {
+  const { registry } = context;
   const apps = registry.desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
   const slots = apps.flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => slot.id));
   if (slots.length === 0) return;
@@ -131,11 +133,7 @@ function replaceLater({ parts, registry }, ids) {
       app,
       slots.filter((id) => app.slots.some((slot) => slot.id === id)),
     );
-  try {
-    parts.store.save(registry.desired);
-  } catch (error) {
-    parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
-  }
+  saveIfPossible(context);
 }
 
 /**

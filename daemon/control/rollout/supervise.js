@@ -3,6 +3,7 @@
 // Start at: reload() in changes.js, then readReadiness() in readiness.js and this file.
 import { describeEnd } from '../../../lib/shared/death-text.js';
 import { findApp, replaceApp, getSpec } from '../state/desired.js';
+import { saveIfPossible } from '../state/store.js';
 import { getSlotHistory, seatKey, listSeatsOfSlot } from '../state/registry.js';
 import { finishRollout, haltRollout, rollBack } from './changes.js';
 import { pingInstances, findComplaint } from './compare.js';
@@ -24,9 +25,12 @@ const ASK_EVERY_MS = 1_000;
  */
 
 /**
- * Runs before every plan. Changes the desired state when an instance has failed, or when all slots
- * are replaced. Reads only the current state, so after a restart control decides the same. Only the
- * reports of the old instances are lost.
+ * Changes the desired state when an instance has failed, or when all slots are replaced. Reads only
+ * the current state, so after a restart control decides the same. Only the reports of the old
+ * instances are lost.
+ *
+ * Runs before every plan. Otherwise a control that starts would park an old instance if one new
+ * instance is up and another has failed, and take it back at once.
  * @param {LoopContext} context
  * @param {string} name
  */
@@ -179,13 +183,13 @@ function closeWindow({ windows }, name) {
 }
 
 /**
- * A failed write does not stop the change, because the next control would decide the same.
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {DesiredApp} before
  * @param {DesiredApp} after
  * @param {string} event
  */
-function saveRollout({ registry, parts }, before, after, event) {
+function saveRollout(context, before, after, event) {
+  const { registry, parts } = context;
   const { failure } = after.rollout;
   registry.desired = replaceApp(registry.desired, after);
   parts.managerLog(event, {
@@ -194,9 +198,5 @@ function saveRollout({ registry, parts }, before, after, event) {
     by: before.by,
     ...(failure ? { reason: failure.reason } : {}),
   });
-  try {
-    parts.store.save(registry.desired);
-  } catch (error) {
-    parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
-  }
+  saveIfPossible(context);
 }

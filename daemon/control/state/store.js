@@ -5,8 +5,10 @@ import { emptyDesired } from './desired.js';
 import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } from './durable-file.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Desired, PastSpec } from './desired.js' */
 /** @import { Reading } from './durable-file.js' */
+/** @import { Registry } from './registry.js' */
 
 /**
  * @typedef {object} Store
@@ -55,6 +57,19 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
     },
     isMissing: () => !existsSync(state),
   };
+}
+
+/**
+ * For a change that control makes without a request. If the write fails, control continues, because
+ * it would decide the same again, and the next save includes the change.
+ * @param {{ registry: Registry, parts: { store: Store, managerLog: ManagerLog } }} context
+ */
+export function saveIfPossible({ registry, parts }) {
+  try {
+    parts.store.save(registry.desired);
+  } catch (error) {
+    parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
+  }
 }
 
 /**
