@@ -9,9 +9,8 @@ import { createInbox } from './notification-queue.js';
 import { connectionLostError, PendingRequests } from './pending-requests.js';
 
 /** @import { Socket } from 'node:net' */
-/** @import { WireError } from '../shared/errors.js' */
 /** @import { Hello, Method } from '../shared/wire/protocol.js' */
-/** @import { RpcMessage } from '../shared/wire/rpc.js' */
+/** @import { RpcMessage, WireError } from '../shared/wire/rpc.js' */
 
 /**
  * @typedef {(signal?: AbortSignal) => Promise<Socket | null>} Reach  Makes a connection. Null: no

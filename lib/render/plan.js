@@ -2,7 +2,6 @@ import { formatDuration } from '../shared/units.js';
 import { renderColumns } from './table.js';
 import { toOneLine } from './text.js';
 
-/** @import { AskedPlan } from '../commands/apps/apply.js' */
 /** @import { SpecChange } from '../shared/spec/diff.js' */
 /** @import { PlanItem } from '../shared/wire/protocol.js' */
 /** @import { Paint, Style } from './paint.js' */
@@ -22,7 +21,7 @@ const SIGNS = {
 const VALUE_MAX = 200;
 
 /**
- * @param {Pick<AskedPlan, 'plan' | 'left' | 'shown'>} asked
+ * @param {{ plan: PlanItem[], left: string[], shown: string }} asked
  * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: show old and new values.
  */
 export function renderPlan({ plan, left, shown }, { paint, isWhole: isDetailed }) {

@@ -1,14 +1,9 @@
 import { ERRORS } from './error-codes.js';
 import { isRecord } from './is-record.js';
 
-/** @typedef {keyof typeof ERRORS} ErrorCode */
+/** @import { WireError } from './wire/rpc.js' */
 
-/**
- * @typedef {object} WireError
- * @property {number} code
- * @property {string} message
- * @property {unknown} [data]
- */
+/** @typedef {keyof typeof ERRORS} ErrorCode */
 
 /** JSON-RPC's number for an error that `data` explains. */
 const SERVER_ERROR = -32000;

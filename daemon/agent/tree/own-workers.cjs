@@ -7,7 +7,6 @@ const net = require('node:net');
 const { beforeSpawn, CMD } = require('./before-spawn.cjs');
 
 /** @import { ChildProcess } from 'node:child_process' */
-/** @import { Servers } from '../servers.cjs' */
 
 /** @typedef {{ mode: 'handover' | 'finish', signal?: NodeJS.Signals | null }} Drain */
 
@@ -58,7 +57,7 @@ function onceOnly(then) {
 
 /**
  * For a worker.
- * @param {Servers} servers
+ * @param {{ all: Set<any>, add: (server: any) => void }} servers
  * @param {(name: string) => any} load
  */
 function followPrimary(servers, load) {

@@ -5,9 +5,8 @@ import { errorLine, notificationLine, parseLine, resultLine, RPC_ERROR } from '.
 import { BadParams } from './params.js';
 
 /** @import { Duplex } from 'node:stream' */
-/** @import { WireError } from '../../../lib/shared/errors.js' */
 /** @import { LogEntry } from '../../../lib/shared/wire/protocol.js' */
-/** @import { RpcMessage } from '../../../lib/shared/wire/rpc.js' */
+/** @import { RpcMessage, WireError } from '../../../lib/shared/wire/rpc.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { Cursor } from '../logs/history/contents.js' */
 /** @import { Page } from '../logs/history/history.js' */

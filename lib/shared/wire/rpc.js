@@ -1,14 +1,19 @@
 // JSON-RPC 2.0, one message a line.
 import { isRecord } from '../is-record.js';
 
-/** @import { WireError } from '../errors.js' */
-
 export const RPC_ERROR = /** @type {const} */ ({
   parse: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
 });
+
+/**
+ * @typedef {object} WireError
+ * @property {number} code
+ * @property {string} message
+ * @property {unknown} [data]
+ */
 
 /**
  * @typedef {object} RpcMessage
