@@ -15,11 +15,9 @@ import { createWaiters } from './requests/waiters.js';
 import { createVersioningUpdates } from './spawn/git-checkout.js';
 import { getSlotHistory, createRegistry, restartNumbering } from './state/registry.js';
 
+/** @import { ControlEvent, LoopContext, Parts } from './context.js' */
 /** @import { ChildSnapshot, Port, Snapshot } from './keeper-link/link.js' */
-/** @import { ControlEvent, LoopContext, Parts } from './keeper-link/tell.js' */
-/** @import { Receipt } from './requests/outcome.js' */
-/** @import { Change, Desired } from './state/desired.js' */
-/** @import { Registry } from './state/registry.js' */
+/** @import { Change, Desired, Receipt } from './state/desired.js' */
 /** @import { Loaded } from './state/store.js' */
 /** @import { Installation } from './update/installation.js' */
 

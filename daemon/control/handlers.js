@@ -17,8 +17,8 @@ import { findApp, getSpec } from './state/desired.js';
 import { findSlot, openScope, findSeatOfInstance, listSeats } from './state/registry.js';
 import { renameRunning } from './state/rename.js';
 
+/** @import { ControlEvent, LoopContext } from './context.js' */
 /** @import { Snapshot } from './keeper-link/link.js' */
-/** @import { ControlEvent, LoopContext } from './keeper-link/tell.js' */
 /** @import { Instance, Registry } from './state/registry.js' */
 
 /** @type {{ [T in ControlEvent['type']]: (core: LoopContext, event: any) => void }} */

@@ -4,8 +4,7 @@
 
 /** @import { HomePaths } from '../../lib/shared/paths.js' */
 /** @import { ApiServer } from './api/server.js' */
-/** @import { Control } from './control.js' */
-/** @import { Parts } from './keeper-link/tell.js' */
+/** @import { Control, Parts } from './context.js' */
 /** @import { PidFiles } from './status/pid-files.js' */
 
 /**

@@ -52,9 +52,8 @@ import { openWatcher } from './triggers/watcher.js';
 import { controlDigest, ownInstallation, probe, PROBE } from './update/installation.js';
 import { createWeb } from './web/dashboard.js';
 
-/** @import { ApiContext } from './api/methods.js' */
+/** @import { ApiContext, Parts } from './context.js' */
 /** @import { Port } from './keeper-link/link.js' */
-/** @import { Parts } from './keeper-link/tell.js' */
 
 const own = { ...ownInstallation(), digest: controlDigest(ownInstallation().root) };
 // Before a running manager makes way for this installation, it asks for the version.

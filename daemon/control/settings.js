@@ -11,53 +11,10 @@ import {
 } from '../../lib/shared/settings/settings.js';
 import { canCompress, checkCompression } from './logs/archive/compression.js';
 
-/** @import { ListenTarget, WebTarget } from '../../lib/shared/settings/listen-address.js' */
-/** @import { ReadSettings } from '../../lib/shared/settings/settings.js' */
-/** @import { LogInterval } from './logs/write/open-file.js' */
+/** @import { Settings } from './context.js' */
 
 /** How often the file is checked for edits. */
 const LOOK_EVERY_MS = 1_000;
-
-/**
- * `Infinity` means no limit.
- * @typedef {object} LogLimits
- * @property {number} maxSizeBytes
- * @property {LogInterval} interval
- * @property {number} maxFiles  Number of kept segments of each log file.
- * @property {number} maxAgeMs
- * @property {number} maxTotalBytes  Limit for one app.
- * @property {'gzip' | 'zstd' | 'none'} compress
- * @property {number} homeMaxTotalBytes
- */
-
-/**
- * Missing or null: the home's limit. 0: no limit.
- * @typedef {{ [K in keyof LogLimits]?: LogLimits[K] | null }} GivenLimits
- */
-
-/**
- * @typedef {object} MetricsSettings
- * @property {ListenTarget} listen
- * @property {boolean} allowRemote
- * @property {string} otlp  An address, or 'none'.
- * @property {number} otlpIntervalMs
- */
-
-/** @typedef {{ listen: WebTarget, mayAct: boolean, allowRemote: boolean }} WebSettings */
-
-/**
- * Reads and writes settings.json, which users may also edit.
- * @typedef {object} Settings
- * @property {() => Record<string, string>} entries
- * @property {(key: string, text: string) => void} set
- *   Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
- * @property {(key: string) => boolean} unset  Whether the key was set. Throws the same errors.
- * @property {(given: GivenLimits | null) => LogLimits} limitsOf
- *   Called for each chunk of output, so it must be fast.
- * @property {() => MetricsSettings} metrics
- * @property {() => WebSettings} web
- * @property {() => string[]} notices
- */
 
 /**
  * @param {string} file

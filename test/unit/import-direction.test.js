@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { importsOf, sourceFiles } from '../helpers/source-tree.js';
-import { RULES } from './import-rules.js';
+import { MUTUAL, RULES, SHARED_TYPES } from './import-rules.js';
 
 const PACKAGES = {
   'lib/': [
@@ -65,6 +65,25 @@ test('no folder imports itself through other folders', () => {
   expect(cyclesOf(graph)).toEqual([]);
 });
 
+test('only the listed pairs of folders import from each other, if types count', () => {
+  const arrows = new Set(
+    files.flatMap(({ path, text }) =>
+      importsOf({ path, text, code: text }).map((name) => `${roomOf(path)} ${roomOf(name)}`),
+    ),
+  );
+  const rooms = [...rules.keys()].sort();
+  const mutual = rooms.flatMap((one) =>
+    rooms
+      .filter((other) => one < other && arrows.has(`${one} ${other}`) && arrows.has(`${other} ${one}`))
+      .map((other) => `${one} <> ${other}`),
+  );
+  expect(mutual).toEqual(MUTUAL);
+});
+
+test('the room of shared types has no code', () => {
+  expect(files.find(({ path }) => path === SHARED_TYPES)?.code.trim()).toBe('export {};');
+});
+
 test('every import of an own file leads to an existing file', () => {
   const missing = files.flatMap((file) =>
     importsOf(file)
@@ -81,6 +100,10 @@ test('a module that a browser loads needs no Node.js', () => {
   expect([...loaded].filter((path) => byPath.get(path)?.some((name) => name.startsWith('node:')))).toEqual([]);
   expect([...loaded].some((path) => path.startsWith('lib/render/'))).toBe(true);
 });
+
+function roomOf(path) {
+  return path === SHARED_TYPES ? path : dirname(path);
+}
 
 /** Completes the short names in the rows of control. */
 function toPath(folder) {

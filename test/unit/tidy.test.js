@@ -11,11 +11,12 @@ const LINES_OF_A_PART = 30;
 const FILES_MIN = 2;
 const FILES_MAX = 25;
 
-/** Programs that another process, the package or a browser starts. */
+/** Programs that another process, the package or a browser starts, and the shared types. */
 const ENTRIES = [
   'bin/nclust.js',
   'daemon/agent/agent.cjs',
   'daemon/agent/tree/preload.cjs',
+  'daemon/control/context.js',
   'daemon/control/main.js',
   'daemon/control/web/page/app.js',
   'daemon/keeper/host/pipe-maker.js',

@@ -36,9 +36,10 @@ import { awaitStatuses, statuses } from './status.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
+/** @import { ApiContext } from '../context.js' */
 /** @import { SpawnInputs } from '../spawn/environment.js' */
 /** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
-/** @import { ApiContext, MethodBody } from './methods.js' */
+/** @import { MethodBody } from './methods.js' */
 
 /** @satisfies {Record<string, MethodBody>} */
 export const changes = {

@@ -12,10 +12,9 @@ import { affectedStatuses } from './status.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { ApplyRequest, ApplyStep, Standing } from '../apply/plan.js' */
-/** @import { Receipt } from '../requests/outcome.js' */
-/** @import { SpawnInputs } from '../spawn/environment.js' */
-/** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
-/** @import { ApiContext, MethodBody } from './methods.js' */
+/** @import { ApiContext } from '../context.js' */
+/** @import { Change, Desired, DesiredApp, Receipt } from '../state/desired.js' */
+/** @import { MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
 /** @satisfies {Record<string, MethodBody>} */

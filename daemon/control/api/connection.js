@@ -7,6 +7,7 @@ import { BadParams } from './params.js';
 /** @import { Duplex } from 'node:stream' */
 /** @import { LogEntry } from '../../../lib/shared/wire/protocol.js' */
 /** @import { RpcMessage, WireError } from '../../../lib/shared/wire/rpc.js' */
+/** @import { Client } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { Cursor } from '../logs/history/contents.js' */
 /** @import { Page } from '../logs/history/history.js' */
@@ -21,21 +22,6 @@ const OPEN_MAX = 1_000;
 
 /** Time for a rejected client to read the reason. */
 const FAREWELL_MS = 1_000;
-
-/**
- * @typedef {object} Client
- * @property {AbortSignal} signal  Aborted when the client is gone.
- * @property {(method: string, params: object) => void} notify  Drops the notification if the client
- *   reads too slowly. Use this only if the next notification replaces the dropped data.
- * @property
- *   {(subscription: string, entries: LogEntry[], cursor?: Cursor, missed?: LogEntry[]) => void}
- *   notifyLog  Drops lines if the client reads too slowly, and reports their number. `missed`:
- *   lines that are already dropped.
- * @property {(subscription: string, event: object) => void} notifyEvent  Like notifyLog().
- * @property {(subscription: string, page: Page) => Promise<void>} sendLogPaced  Waits for a slow client.
- * @property {(subscription: string, page: Page) => void} sendLogNow  Never waits. For short pages.
- * @property {Map<string, () => void>} subscriptions
- */
 
 /**
  * @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>} Answer

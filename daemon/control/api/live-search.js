@@ -1,8 +1,8 @@
 /** @import { Part } from '../../../lib/shared/daemon/lines.js' */
 /** @import { LogEntry } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Client } from '../context.js' */
 /** @import { Follower } from '../logs/followers.js' */
 /** @import { Query } from '../logs/history/history.js' */
-/** @import { Client } from './connection.js' */
 
 const SPAN_MS = 1_000;
 

@@ -7,8 +7,9 @@ import { logFiles } from '../spawn/params.js';
 import { optional, readParams, texts } from './params.js';
 import { allSlotIds } from './status.js';
 
+/** @import { ApiContext } from '../context.js' */
 /** @import { OwnedFile } from '../logs/archive/segments.js' */
-/** @import { ApiContext, MethodBody } from './methods.js' */
+/** @import { MethodBody } from './methods.js' */
 
 /** @satisfies {Record<string, MethodBody>} */
 export const tendLogFiles = {

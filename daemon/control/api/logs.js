@@ -20,10 +20,11 @@ import {
 } from './params.js';
 
 /** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
+/** @import { ApiContext } from '../context.js' */
 /** @import { Cursor } from '../logs/history/contents.js' */
 /** @import { HistoryParts, Query } from '../logs/history/history.js' */
 /** @import { KeptFile } from '../logs/history/path-reader.js' */
-/** @import { ApiContext, MethodBody } from './methods.js' */
+/** @import { MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
 /** @typedef {{ id: number, name: string }} Slot */

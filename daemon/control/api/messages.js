@@ -8,9 +8,10 @@ import { KeeperRefusal } from '../keeper-link/link.js';
 import { subscriptionName } from './logs.js';
 import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefault } from './params.js';
 
-/** @import { AppMetadata } from '../app-channel/messages.js' */
+/** @import { ApiContext } from '../context.js' */
 /** @import { FollowedEvent } from '../journal/journal.js' */
-/** @import { ApiContext, MethodBody } from './methods.js' */
+/** @import { AppMetadata } from '../status/slot-status.js' */
+/** @import { MethodBody } from './methods.js' */
 
 const INPUT_MAX_BYTES = 64 * 1024;
 const MESSAGE_MAX_CHARS = 1024 * 1024;

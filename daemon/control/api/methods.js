@@ -16,27 +16,9 @@ import { settings, web } from './settings.js';
 import { updateMethods } from './update.js';
 import { METHODS } from '../../../lib/shared/wire/protocol.js';
 
-/** @import { HomePaths } from '../../../lib/shared/paths.js' */
 /** @import { Method } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Control } from '../control.js' */
-/** @import { Parts } from '../keeper-link/tell.js' */
-/** @import { Exports } from '../metrics/exports.js' */
-/** @import { Metrics } from '../metrics/metrics.js' */
-/** @import { Triggers } from '../triggers/triggers.js' */
-/** @import { Web } from '../web/dashboard.js' */
-/** @import { Answer, Client } from './connection.js' */
-
-/**
- * @typedef {object} ApiContext
- * @property {Control} control
- * @property {Parts} parts
- * @property {Metrics} metrics
- * @property {Exports} exports
- * @property {Web} web
- * @property {HomePaths} paths
- * @property {string} version
- * @property {Triggers} triggers
- */
+/** @import { ApiContext, Client } from '../context.js' */
+/** @import { Answer } from './connection.js' */
 
 /**
  * @typedef {(context: ApiContext, params: Record<string, unknown>, client: Client) => unknown} MethodBody

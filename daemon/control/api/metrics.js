@@ -6,8 +6,9 @@ import { allSlotIds } from './status.js';
 import { BadParams, flag, optional, readParams, record, readSome, texts, wholeUpTo, withDefault } from './params.js';
 
 /** @import { MetricsSample, SeriesName } from '../../../lib/shared/metrics.js' */
+/** @import { ApiContext } from '../context.js' */
 /** @import { HistoryOptions } from '../metrics/metrics.js' */
-/** @import { ApiContext, MethodBody } from './methods.js' */
+/** @import { MethodBody } from './methods.js' */
 
 const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 const OF = ['workers', 'apps', 'both', 'host'];

@@ -21,9 +21,9 @@ import { affectedStatuses } from './status.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { PlanItem } from '../../../lib/shared/wire/protocol.js' */
 /** @import { ApplyStep } from '../apply/plan.js' */
-/** @import { Receipt } from '../requests/outcome.js' */
-/** @import { Change, Desired } from '../state/desired.js' */
-/** @import { ApiContext, MethodBody } from './methods.js' */
+/** @import { ApiContext } from '../context.js' */
+/** @import { Change, Desired, Receipt } from '../state/desired.js' */
+/** @import { MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
 /** @typedef {'start' | 'restart' | 'reload'} Way */

@@ -13,8 +13,9 @@ import { BadParams, CHANGE_PARAMS, flag, list, readParams, record, text, withDef
 import { awaitStatuses } from './status.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { ApiContext } from '../context.js' */
 /** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
-/** @import { ApiContext, MethodBody } from './methods.js' */
+/** @import { MethodBody } from './methods.js' */
 
 /** @satisfies {Record<string, MethodBody>} */
 export const savedListMethods = {

@@ -5,8 +5,8 @@ import { listenPrivately } from '../../../lib/shared/daemon/listen-privately.js'
 import { serveConnection } from './connection.js';
 
 /** @import { Server, Socket } from 'node:net' */
+/** @import { ManagerLog } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Answer } from './connection.js' */
 
 /** Limit of clients, because each client may hold one line and one queue in memory. */

@@ -14,10 +14,10 @@ import { queryAppMetadata } from './messages.js';
 import { flag, optional, readParams, text, texts, withDefault } from './params.js';
 
 /** @import { BriefStatus, HeldSocket, Hello, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Receipt } from '../requests/outcome.js' */
+/** @import { ApiContext, Client } from '../context.js' */
+/** @import { Receipt } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
-/** @import { Client } from './connection.js' */
-/** @import { ApiContext, MethodBody } from './methods.js' */
+/** @import { MethodBody } from './methods.js' */
 
 /** @satisfies {Record<string, MethodBody>} */
 export const readings = {

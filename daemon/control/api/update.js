@@ -13,14 +13,13 @@ import {
 import { CHANGE_PARAMS, readParams, text } from './params.js';
 import { awaitStatuses, readings } from './status.js';
 
-/** @import { Receipt } from '../requests/outcome.js' */
-/** @import { Change, Desired } from '../state/desired.js' */
+/** @import { ApiContext } from '../context.js' */
+/** @import { Change, Desired, Receipt } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
-/** @import { ApiContext, MethodBody } from './methods.js' */
+/** @import { Wanted } from '../update/refusals.js' */
+/** @import { MethodBody } from './methods.js' */
 
 const UPDATE = { ...CHANGE_PARAMS, root: text, node: text, nodeVersion: text };
-
-/** @typedef {{ root: string, node: string, nodeVersion: string, token: string }} Wanted */
 
 /** @typedef {'none' | 'control' | 'keeper'} Stale  `keeper`: the keeper and control. */
 

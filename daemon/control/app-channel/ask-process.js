@@ -7,7 +7,7 @@ import { select } from '../state/selectors.js';
 import { createOverview } from '../status/slot-status.js';
 
 /** @import { ErrorCode } from '../../../lib/shared/errors.js' */
-/** @import { Control } from '../control.js' */
+/** @import { Control } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { Instance, Registry } from '../state/registry.js' */
 

@@ -1,5 +1,6 @@
-/** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../context.js' */
 /** @import { Label } from '../state/registry.js' */
+/** @import { AppMetadata } from '../status/slot-status.js' */
 
 /**
  * A message that an app sent with process.send(). If its `type` or `data` is missing, it becomes a
@@ -19,13 +20,6 @@
  */
 
 /** @typedef {Pick<Label, 'id' | 'name' | 'slot'> & { instanceId: string }} Place */
-
-/**
- * @typedef {object} AppMetadata
- * @property {{ action_name: string, action_type: string, arity: number, opts?: unknown }[]} actions
- * @property {Record<string, unknown>} monitor
- * @property {Record<string, unknown>} options
- */
 
 /**
  * Maximum depth of a message. Real messages are less deep. Without this limit, JSON.stringify()

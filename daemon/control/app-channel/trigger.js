@@ -3,7 +3,7 @@ import { askAbout, reach } from './ask-process.js';
 import { readAppMetadata } from './messages.js';
 
 /** @import { TriggerReply } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Control } from '../control.js' */
+/** @import { Control } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { TargetProcess } from './ask-process.js' */
 

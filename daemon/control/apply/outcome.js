@@ -3,8 +3,8 @@ import { waitWithProgress } from '../requests/progress.js';
 
 /** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
 /** @import { ChangeContext } from '../requests/change.js' */
-/** @import { Receipt } from '../requests/outcome.js' */
 /** @import { WaitingClient } from '../requests/progress.js' */
+/** @import { Receipt } from '../state/desired.js' */
 
 /**
  * Waits for every app, even if one fails, because the apps do not depend on one another.

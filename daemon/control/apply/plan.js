@@ -6,7 +6,6 @@ import { diffSpecs } from '../../../lib/shared/spec/diff.js';
 import { laterFields } from '../../../lib/shared/spec/spec.js';
 import { findApp, getSpec } from '../state/desired.js';
 
-/** @import { Needs } from '../../../lib/app-spec/table.js' */
 /** @import { SpecDiff } from '../../../lib/shared/spec/diff.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { PlanAction, PlanItem } from '../../../lib/shared/wire/protocol.js' */

@@ -5,7 +5,16 @@ import { promisify } from 'node:util';
 import { listPids, readProcFile, readStat } from '../../../lib/shared/daemon/home-processes.js';
 import { readRollup } from './private-memory.js';
 
-/** @import { Reading } from '../metrics/usage.js' */
+/**
+ * @typedef {object} Reading  `start`: identifies the process together with the pid; empty if the
+ *   source does not report it.
+ * @property {string} start
+ * @property {number} cpuMs
+ * @property {number} ageMs
+ * @property {number} memoryBytes
+ * @property {number} processes
+ * @property {number[]} pids
+ */
 
 /**
  * @typedef {object} ProcRow

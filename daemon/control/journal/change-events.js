@@ -1,7 +1,7 @@
 import { diffSpecs } from '../../../lib/shared/spec/diff.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
-/** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../context.js' */
 /** @import { DesiredApp, Desired } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
 

@@ -9,7 +9,7 @@ import { toLogEntry } from './process-events.js';
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 /** @import { ProcessEvent, ProcessInEvent } from '../../../lib/shared/wire/protocol.js' */
 /** @import { AppMessage, AppMissed } from '../app-channel/messages.js' */
-/** @import { Parts } from '../keeper-link/tell.js' */
+/** @import { Parts } from '../context.js' */
 /** @import { Registry } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 

@@ -5,7 +5,7 @@ import { readLastEvents } from '../../../lib/shared/event-log.js';
 import { openEventFile } from './log-file.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
-/** @import { ManagerLog } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../context.js' */
 
 /**
  * When control starts, it reads this many bytes from the end of the log, because they contain the

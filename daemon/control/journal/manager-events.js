@@ -1,4 +1,4 @@
-/** @import { ManagerLog } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../context.js' */
 /** @import { Untimed } from './change-events.js' */
 /** @import { EventLog } from './log.js' */
 

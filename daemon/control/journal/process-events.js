@@ -4,7 +4,7 @@ import { seatKey, findSeatOfInstance } from '../state/registry.js';
 import { noteRolloutBegun } from './change-events.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
-/** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../context.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
 /** @import { Instance, Label, Seat, Registry } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */

@@ -3,6 +3,7 @@
 // file repeats the types of daemon/keeper/protocol.js.
 
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Address, Exit } from '../state/registry.js' */
 
 /**
  * Either end of an IPC channel: `process` in a child, a ChildProcess in its parent.
@@ -41,9 +42,6 @@
  * @property {boolean} isGone
  * @property {unknown} [report]  Last report of the agent, after the process is gone.
  */
-
-/** @typedef {{ address: string, port: number, family: string }} Address */
-/** @typedef {{ code: number | null, signal: string | null, atMs: number }} Exit */
 
 /**
  * @typedef {object} Snapshot

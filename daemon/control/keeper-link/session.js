@@ -3,9 +3,9 @@ import { createKeeperLink, KeeperLost } from './link.js';
 import { createListenerCopies } from './listener-copies.js';
 import { tell } from './tell.js';
 
+/** @import { LoopContext } from '../context.js' */
 /** @import { Installation } from '../update/installation.js' */
 /** @import { ChildSnapshot, Port, Snapshot } from './link.js' */
-/** @import { LoopContext } from './tell.js' */
 
 const RELAUNCH_MS = 1_000;
 

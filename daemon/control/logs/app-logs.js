@@ -13,8 +13,8 @@ import { createFileTable } from './write/file-table.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { LogStream as StreamName, Shipped } from '../../../lib/shared/wire/protocol.js' */
+/** @import { GivenLimits, LogLimits } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { GivenLimits, LogLimits } from '../settings.js' */
 /** @import { Archive } from './archive/archive.js' */
 /** @import { OwnedFile } from './archive/segments.js' */
 /** @import { Followers } from './followers.js' */

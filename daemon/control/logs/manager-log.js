@@ -4,12 +4,7 @@ import { renameAsUser } from '../../../lib/shared/host/as-user.js';
 import { followLinks } from '../../../lib/shared/host/follow-links.js';
 import { segmentName } from './archive/segments.js';
 
-/** @import { LogLimits } from '../settings.js' */
-
-/**
- * @typedef {(event: string, fields?: object) => void} ManagerLog  Writes one JSON line for each
- *   event, with a stable name.
- */
+/** @import { LogLimits, ManagerLog } from '../context.js' */
 
 /**
  * @param {{ write: (line: string) => void }} log  nclust.log.

@@ -8,7 +8,7 @@ import { getSpec } from '../state/desired.js';
 import { findSlot } from '../state/registry.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { GivenLimits } from '../settings.js' */
+/** @import { GivenLimits } from '../context.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { Instance, Registry } from '../state/registry.js' */
 /** @import { LogPlace } from './app-logs.js' */

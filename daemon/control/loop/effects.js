@@ -11,7 +11,7 @@ import { countSpawn } from '../state/slot-history.js';
 import { saveIfPossible } from '../state/store.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../context.js' */
 /** @import { Effect } from '../policy/seat.js' */
 /** @import { Values } from '../spawn/secrets.js' */
 /** @import { DesiredApp } from '../state/desired.js' */

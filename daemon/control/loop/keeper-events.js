@@ -10,12 +10,10 @@ import { isExcused, isReady, isAwaitingAdmission } from '../rollout/readiness.js
 import { recordSample } from '../rollout/compare.js';
 import { getSlotHistory, findSeatOfInstance, listSeatsOfSlot } from '../state/registry.js';
 
-/** @import { Address, Exit } from '../keeper-link/link.js' */
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
-/** @import { LoopContext } from '../keeper-link/tell.js' */
-/** @import { Activity } from '../metrics/activity.js' */
+/** @import { LoopContext } from '../context.js' */
 /** @import { Asked } from '../policy/seat.js' */
-/** @import { Instance } from '../state/registry.js' */
+/** @import { Activity, Address, Exit, Instance } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 
 /** @type {Record<string, (core: LoopContext, instance: Instance, data: any) => void>} */

@@ -10,7 +10,7 @@ import { hasSurplus } from '../state/keeper-deaths.js';
 import { isAppScope, getSlotHistory, getScope, seatKey, listSeats } from '../state/registry.js';
 import { step } from './step.js';
 
-/** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../context.js' */
 /** @import { Asked, LifeEvent } from '../policy/seat.js' */
 /** @import { Action, SeatView, Goal } from '../policy/plan.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */

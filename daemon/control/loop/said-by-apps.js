@@ -1,7 +1,7 @@
 // Checks data from the processes of apps, because the keeper may not check these data: during an
 // update, the keeper may be of an earlier version.
 
-/** @import { Address } from '../keeper-link/link.js' */
+/** @import { Address } from '../state/registry.js' */
 
 const FAULT_MAX_CHARS = 300;
 

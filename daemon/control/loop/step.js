@@ -6,8 +6,8 @@ import { writeNote } from '../keeper-link/tell.js';
 import { readReadiness } from '../rollout/readiness.js';
 import { isWanted, getSlotHistory } from '../state/registry.js';
 
+/** @import { LoopContext } from '../context.js' */
 /** @import { Happening } from '../journal/journal.js' */
-/** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 

@@ -2,12 +2,7 @@ import { createProcTreeReader, readIoBytes, readProcTable } from '../host/proces
 import { isListening } from '../host/socket-holder.js';
 import { createPidusageReader } from './pidusage-reader.js';
 
-/**
- * @typedef {object} Activity  Of a process and its descendants.
- * @property {number} cpuMs
- * @property {number} ioBytes
- * @property {boolean} isListening  On a socket that the keeper does not know.
- */
+/** @import { Activity } from '../state/registry.js' */
 
 /** Apps that start together are looked at together. So all looks of this time share one table. */
 const TABLE_MS = 100;

@@ -5,11 +5,10 @@ import { isLocal, unservedNotice } from '../../../lib/shared/settings/listen-add
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
 
 /** @import { ListenTarget, Unserved } from '../../../lib/shared/settings/listen-address.js' */
+/** @import { ManagerLog, MetricsSettings } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { ManagerLog } from '../logs/manager-log.js' */
-/** @import { MetricsSettings } from '../settings.js' */
 /** @import { Family } from './families.js' */
-/** @import { Exported, Metrics } from './metrics.js' */
+/** @import { Metrics } from './metrics.js' */
 /** @import { OtlpSender } from './otlp.js' */
 
 /** Ticks between two attempts to listen on an address. */

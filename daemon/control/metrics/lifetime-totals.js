@@ -3,7 +3,7 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
 
 /** @import { HttpTotals } from '../../../lib/shared/metrics.js' */
 /** @import { Instance, Registry } from '../state/registry.js' */
-/** @import { SlotHistory } from '../state/slot-history.js' */
+/** @import { Served, SlotHistory } from '../state/slot-history.js' */
 
 /**
  * @typedef {object} HttpReport  The agent's counts of HTTP: sums since its process started.
@@ -14,18 +14,6 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
  * @property {number[]} responses
  * @property {number} durationMs
  * @property {number[]} latency
- */
-
-/**
- * Sums of the gone instances of a slot. They are stored with the slot, so they outlive control.
- * @typedef {object} Served
- * @property {string[]} from  Instances that are included and that the keeper may report again.
- * @property {number} requests
- * @property {number} aborted
- * @property {number} upgrades
- * @property {number[]} responses
- * @property {number} durationMs
- * @property {number[]} latency  Pairs, as in a report.
  */
 
 /** Number of instances in `from`. The keeper has forgotten older ones. */
@@ -136,11 +124,6 @@ function count(value) {
 function pairsOf(steps) {
   return steps.flatMap((count, step) => (count > 0 ? [step, count] : []));
 }
-
-/**
- * @typedef {{ from: string[], ms: number }} Spent  CPU time of the gone instances of a slot.
- *   `from`: instances that `ms` already includes and that the keeper may report again.
- */
 
 /**
  * Counts each gone instance once, even if the keeper reports it again.

@@ -12,11 +12,10 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 
 /** @import { HostSample, MetricsHistory, MetricsSample } from '../../../lib/shared/metrics.js' */
 /** @import { SeriesName, WorkerSample } from '../../../lib/shared/metrics.js' */
-/** @import { AppMetadata } from '../app-channel/messages.js' */
-/** @import { Control } from '../control.js' */
+/** @import { Control, ManagerLog } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { ReadPrivateMemory } from '../host/private-memory.js' */
+/** @import { AppMetadata } from '../status/slot-status.js' */
 /** @import { Track } from './reports.js' */
 /** @import { ReadUsage, Usage } from './usage.js' */
 

@@ -1,7 +1,7 @@
 import pidusage from 'pidusage';
 
 /** @import { Status } from 'pidusage' */
-/** @import { Reading } from './usage.js' */
+/** @import { Reading } from '../host/processes.js' */
 
 /** After this time without a request, in ms, pidusage forgets a pid and closes its descriptor. */
 export const KEPT_MS = 5_000;

@@ -8,7 +8,8 @@ import { spentBySlot, addTotals, toTotals } from './lifetime-totals.js';
 /** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Instance, Registry } from '../state/registry.js' */
-/** @import { HttpReport, Served } from './lifetime-totals.js' */
+/** @import { Served } from '../state/slot-history.js' */
+/** @import { HttpReport } from './lifetime-totals.js' */
 /** @import { Track } from './reports.js' */
 /** @import { Usage } from './usage.js' */
 

@@ -2,6 +2,8 @@ import { createSerial } from '../../../lib/shared/serial.js';
 import { countFds, createProcTreeReader } from '../host/processes.js';
 import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 
+/** @import { Reading } from '../host/processes.js' */
+
 /**
  * @typedef {object} Usage  `cpu`: percent of one core since the last measurement; at the first
  *   measurement, since the start. `cpuMs`: CPU time since the start; missing if not measured.
@@ -17,17 +19,6 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 /**
  * @typedef {(wanted: Wanted[]) => Promise<Map<number, Usage>>} ReadUsage  Measures processes by
  *   pid. A process that has exited is missing.
- */
-
-/**
- * @typedef {object} Reading  `start`: identifies the process together with the pid; empty if the
- *   source does not report it.
- * @property {string} start
- * @property {number} cpuMs
- * @property {number} ageMs
- * @property {number} memoryBytes
- * @property {number} processes
- * @property {number[]} pids
  */
 
 /**

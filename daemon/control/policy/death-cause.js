@@ -1,4 +1,4 @@
-/** @import { Death, DeathCause } from '../../../lib/shared/wire/protocol.js' */
+/** @import { DeathCause } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Asked } from './seat.js' */
 
 /**

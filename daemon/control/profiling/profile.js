@@ -4,8 +4,7 @@ import { hasSignal } from '../../../lib/shared/daemon/home-processes.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { ask, describeSlot, explainSilence, findWorker, isBlocked } from './worker.js';
 
-/** @import { Client } from '../api/connection.js' */
-/** @import { ApiContext } from '../api/methods.js' */
+/** @import { ApiContext, Client } from '../context.js' */
 /** @import { Worker } from './worker.js' */
 
 /** Time limit for the start of a profile, in ms, because V8 first walks through all functions. */

@@ -1,7 +1,7 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { askAbout, reachLiving } from '../app-channel/ask-process.js';
 
-/** @import { ApiContext } from '../api/methods.js' */
+/** @import { ApiContext } from '../context.js' */
 
 /** @typedef {ReturnType<typeof reachLiving>[number]} Worker */
 

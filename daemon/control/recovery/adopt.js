@@ -14,8 +14,8 @@ import { isCautious } from '../state/keeper-deaths.js';
 import { findSlot, isWanted, getSlotHistory, listSeatsOfSlot, openScope, seatKey } from '../state/registry.js';
 import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 
+/** @import { LoopContext } from '../context.js' */
 /** @import { ChildSnapshot } from '../keeper-link/link.js' */
-/** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Asked } from '../policy/seat.js' */
 /** @import { Instance, Label, Seat, Registry } from '../state/registry.js' */
 /** @import { SlotHistory } from '../state/slot-history.js' */

@@ -5,8 +5,8 @@ import { findSlot } from '../state/registry.js';
 import { noteKey, readNote, parseNoteKey } from '../state/slot-history.js';
 import { takeOverOrphans } from './take-over-orphans.js';
 
+/** @import { LoopContext } from '../context.js' */
 /** @import { ChildSnapshot, Snapshot } from '../keeper-link/link.js' */
-/** @import { LoopContext } from '../keeper-link/tell.js' */
 
 /**
  * Exchanges notes with the keeper and adopts orphans. Afterwards the registry has no seats,

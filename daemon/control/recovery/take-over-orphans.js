@@ -6,11 +6,11 @@ import { createLabel } from '../spawn/params.js';
 import { findSlot } from '../state/registry.js';
 import { saveIfPossible } from '../state/store.js';
 
+/** @import { LoopContext } from '../context.js' */
 /** @import { ChildSnapshot } from '../keeper-link/link.js' */
-/** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { Instance, Label, Registry } from '../state/registry.js' */
-/** @import { Orphan, UidsOf } from './find-orphans.js' */
+/** @import { Orphan } from './find-orphans.js' */
 
 const ORPHANS_NOTE_KEY = 'orphans-sought';
 /** Limits for the log, because an orphan chooses its own name. */

@@ -6,13 +6,11 @@ import { isBeside, isServing } from '../state/registry.js';
 import { select } from '../state/selectors.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { Control } from '../control.js' */
-/** @import { Parts } from '../keeper-link/tell.js' */
+/** @import { Control, Parts } from '../context.js' */
 /** @import { RolloutFacts } from '../rollout/changes.js' */
 /** @import { SpawnInputs } from '../spawn/environment.js' */
-/** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
+/** @import { Change, Desired, DesiredApp, Receipt } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
-/** @import { Receipt } from './outcome.js' */
 
 // These steps are common to all requests for a change. Methods and triggers import this folder, so
 // this folder must not import them.

@@ -5,22 +5,9 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { findSlot, hasProcess, getSlotHistory, occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
 
-/** @import { NotUp, PlanItem } from '../../../lib/shared/wire/protocol.js' */
-/** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
+/** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
+/** @import { DesiredApp, DesiredSlot, Receipt } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
-
-/**
- * Control saves the receipt together with the change. If a client repeats the request, control
- * finds the receipt and only waits.
- * @typedef {object} Receipt
- * @property {string} token
- * @property {string} method
- * @property {{ id: number, generation: number }[]} up
- * @property {number[]} gone
- * @property {{ id: number, name: string, slot: number }[]} about
- * @property {string} [root]  The new installation, in an update.
- * @property {PlanItem[]} [plan]
- */
 
 /**
  * `failed`: the app whose rollout failed.

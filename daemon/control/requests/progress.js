@@ -6,9 +6,9 @@ import { describeOutcome } from './outcome.js';
 /** @import { Progress, Waiting, WaitingPhase } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { State } from '../policy/seat.js' */
+/** @import { Receipt } from '../state/desired.js' */
 /** @import { Seat, Registry } from '../state/registry.js' */
 /** @import { ChangeContext } from './change.js' */
-/** @import { Receipt } from './outcome.js' */
 
 /**
  * @typedef {object} WaitingClient

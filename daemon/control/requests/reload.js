@@ -5,9 +5,8 @@ import { renameApp } from '../state/rename.js';
 import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, listSpecs, addAffectedSlots } from './change.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { Change, Desired } from '../state/desired.js' */
+/** @import { Change, Desired, Receipt } from '../state/desired.js' */
 /** @import { ChangeContext } from './change.js' */
-/** @import { Receipt } from './outcome.js' */
 
 /**
  * @param {ChangeContext} context

@@ -2,8 +2,8 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { reloadError } from '../rollout/reload-error.js';
 import { adviseOnListed, describeOutcome, notUpError } from './outcome.js';
 
+/** @import { Receipt } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
-/** @import { Receipt } from './outcome.js' */
 
 /**
  * @typedef {object} Waiter

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { changeApps, dropFormer, getSpec, setSlots } from '../state/desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { DesiredApp, Change, Desired, Failure, Former, Rollout } from '../state/desired.js' */
+/** @import { DesiredApp, Change, Desired, Failure, Rollout } from '../state/desired.js' */
 /** @import { DesiredSlot } from '../state/desired.js' */
 
 // During a guarded rollout `former` holds the old generation; on a failure the slot returns to it.

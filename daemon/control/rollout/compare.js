@@ -2,29 +2,9 @@ import { tell } from '../keeper-link/tell.js';
 import { findApp } from '../state/desired.js';
 import { listSeats } from '../state/registry.js';
 
-/** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../context.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
-/** @import { Instance, Registry } from '../state/registry.js' */
-
-/**
- * @typedef {object} Span
- * @property {number} responses
- * @property {number} errors  Responses with a status of 500 or more.
- * @property {number} delayP99Ms  Delay of the event loop.
- * @property {number} atMs  The end of the span.
- */
-
-/**
- * An instance in a rollout with a rollback window. Other instances are not sampled.
- * @typedef {object} WatchedInstance
- * @property {string} name
- * @property {number} slot
- * @property {number} generation
- * @property {boolean} isWatched
- * @property {boolean} isPinged  A ping is waiting for its answer.
- * @property {boolean} isSilent
- * @property {Span[]} spans
- */
+/** @import { Instance, Registry, Span, WatchedInstance } from '../state/registry.js' */
 
 const REPORT_EVERY_MS = 500;
 

@@ -3,9 +3,8 @@ import { describeListenFailure } from '../../../lib/shared/death-text.js';
 import { STARTING_STATES } from '../policy/replace.js';
 import { findSlot, getSlotHistory, isWanted, findSeatOfInstance, listSeats } from '../state/registry.js';
 
-/** @import { Address } from '../keeper-link/link.js' */
 /** @import { Readiness } from '../policy/seat.js' */
-/** @import { Instance, Seat, Registry } from '../state/registry.js' */
+/** @import { Address, Instance, Registry, Seat } from '../state/registry.js' */
 
 /**
  * Whether the instance is past its time limit, and gets more time because it makes progress.

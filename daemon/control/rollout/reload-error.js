@@ -3,8 +3,7 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { listSeatsOfSlot } from '../state/registry.js';
 
-/** @import { Receipt } from '../requests/outcome.js' */
-/** @import { DesiredApp, Failure, DesiredSlot } from '../state/desired.js' */
+/** @import { DesiredApp, DesiredSlot, Failure, Receipt } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
 
 /**

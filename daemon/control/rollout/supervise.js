@@ -8,21 +8,12 @@ import { getSlotHistory, seatKey, listSeatsOfSlot } from '../state/registry.js';
 import { finishRollout, haltRollout, rollBack } from './changes.js';
 import { pingInstances, findComplaint } from './compare.js';
 
-/** @import { Cancel } from '../host/clock.js' */
-/** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../context.js' */
 /** @import { DesiredApp, Failure, DesiredSlot } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
 
 /** Interval of the pings to new instances while a window is open, in ms. */
 const ASK_EVERY_MS = 1_000;
-
-/**
- * A rollback window that is open.
- * @typedef {object} RollbackWindow
- * @property {number} endsAtMs
- * @property {boolean} isOver
- * @property {Cancel} cancel
- */
 
 /**
  * Changes the desired state when an instance has failed, or when all slots are replaced. Reads only

@@ -1,6 +1,5 @@
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Receipt } from '../requests/outcome.js' */
+/** @import { NotUp, PlanItem } from '../../../lib/shared/wire/protocol.js' */
 
 /**
  * The content of state.json. Never changed in place: every change makes a new Desired.
@@ -60,6 +59,19 @@
  * @property {number} generation
  * @property {true} [isDone]  The program has finished. No command has stopped the slot.
  * @property {Former} [former]  The slot returns to this if a guarded rollout fails.
+ */
+
+/**
+ * Control saves the receipt together with the change. If a client repeats the request, control
+ * finds the receipt and only waits.
+ * @typedef {object} Receipt
+ * @property {string} token
+ * @property {string} method
+ * @property {{ id: number, generation: number }[]} up
+ * @property {number[]} gone
+ * @property {{ id: number, name: string, slot: number }[]} about
+ * @property {string} [root]  The new installation, in an update.
+ * @property {PlanItem[]} [plan]
  */
 
 /** @typedef {{ want: 'up' | 'down' | 'new', generation: number }} Former  new: a new slot. */

@@ -8,11 +8,7 @@ import { newSlotHistory } from './slot-history.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Cancel } from '../host/clock.js' */
-/** @import { Address, Exit } from '../keeper-link/link.js' */
-/** @import { Activity } from '../metrics/activity.js' */
 /** @import { Life } from '../policy/seat.js' */
-/** @import { WatchedInstance } from '../rollout/compare.js' */
-/** @import { RollbackWindow } from '../rollout/supervise.js' */
 /** @import { DesiredApp, Desired, DesiredSlot } from './desired.js' */
 /** @import { SlotHistory } from './slot-history.js' */
 
@@ -112,6 +108,45 @@ import { newSlotHistory } from './slot-history.js';
  * @property {'kill' | 'shutdown' | null} ending  If set, all instances end, despite `desired`.
  * @property {KeeperDeaths} keeperDeaths
  * @property {Set<string>} notices
+ */
+
+/** @typedef {{ address: string, port: number, family: string }} Address */
+
+/** @typedef {{ code: number | null, signal: string | null, atMs: number }} Exit */
+
+/**
+ * @typedef {object} Activity  Of a process and its descendants.
+ * @property {number} cpuMs
+ * @property {number} ioBytes
+ * @property {boolean} isListening  On a socket that the keeper does not know.
+ */
+
+/**
+ * An instance in a rollout with a rollback window. Other instances are not sampled.
+ * @typedef {object} WatchedInstance
+ * @property {string} name
+ * @property {number} slot
+ * @property {number} generation
+ * @property {boolean} isWatched
+ * @property {boolean} isPinged  A ping is waiting for its answer.
+ * @property {boolean} isSilent
+ * @property {Span[]} spans
+ */
+
+/**
+ * @typedef {object} Span
+ * @property {number} responses
+ * @property {number} errors  Responses with a status of 500 or more.
+ * @property {number} delayP99Ms  Delay of the event loop.
+ * @property {number} atMs  The end of the span.
+ */
+
+/**
+ * A rollback window that is open.
+ * @typedef {object} RollbackWindow
+ * @property {number} endsAtMs
+ * @property {boolean} isOver
+ * @property {Cancel} cancel
  */
 
 /**

@@ -1,5 +1,4 @@
 /** @import { Death } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Served, Spent } from '../metrics/lifetime-totals.js' */
 /** @import { Asked, Life } from '../policy/seat.js' */
 
 const DEATHS_KEPT = 10;
@@ -32,6 +31,23 @@ const DEATHS_KEPT = 10;
  * @property {number[]} unstableAtMs
  * @property {boolean} hasFailed
  * @property {number | null} untilMs  When the back-off ends, wall clock.
+ */
+
+/**
+ * Sums of the gone instances of a slot. They are stored with the slot, so they outlive control.
+ * @typedef {object} Served
+ * @property {string[]} from  Instances that are included and that the keeper may report again.
+ * @property {number} requests
+ * @property {number} aborted
+ * @property {number} upgrades
+ * @property {number[]} responses
+ * @property {number} durationMs
+ * @property {number[]} latency  Pairs, as in a report.
+ */
+
+/**
+ * @typedef {{ from: string[], ms: number }} Spent  CPU time of the gone instances of a slot.
+ *   `from`: instances that `ms` already includes and that the keeper may report again.
  */
 
 /** @returns {SlotHistory} */

@@ -5,7 +5,7 @@ import { emptyDesired } from './desired.js';
 import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } from './durable-file.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
-/** @import { ManagerLog } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../context.js' */
 /** @import { Desired, PastSpec } from './desired.js' */
 /** @import { Reading } from './durable-file.js' */
 /** @import { Registry } from './registry.js' */

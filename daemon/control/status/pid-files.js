@@ -15,7 +15,7 @@ import { listSeatsOfSlot } from '../state/registry.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { ManagerLog } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../context.js' */
 /** @import { Registry } from '../state/registry.js' */
 
 /** Enough for a pid with some white space around it. */

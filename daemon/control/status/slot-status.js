@@ -7,14 +7,12 @@ import { isWatched } from '../../../lib/shared/spec/triggers.js';
 import { getSlotHistory, occupiedSlots } from '../state/registry.js';
 
 /** @import { BriefStatus, Death, ShownStatus } from '../../../lib/shared/wire/protocol.js' */
-/** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
-/** @import { AppMetadata } from '../app-channel/messages.js' */
+/** @import { SlotStatus, SlotTriggers } from '../../../lib/shared/wire/protocol.js' */
 /** @import { AppLogs } from '../logs/app-logs.js' */
 /** @import { State } from '../policy/seat.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Seat, Registry } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
-/** @import { Triggers } from '../triggers/triggers.js' */
 
 /** @type {Record<State, ShownStatus>} */
 const SHOWN = {
@@ -31,6 +29,13 @@ const SHOWN = {
 
 /** If a slot has two seats, the list shows the seat with the higher rank. */
 const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 3, parked: 2, stopping: 1, down: 0 };
+
+/**
+ * @typedef {object} AppMetadata
+ * @property {{ action_name: string, action_type: string, arity: number, opts?: unknown }[]} actions
+ * @property {Record<string, unknown>} monitor
+ * @property {Record<string, unknown>} options
+ */
 
 /** @type {AppMetadata} */
 const NO_METADATA = { actions: [], monitor: {}, options: {} };
@@ -50,7 +55,7 @@ const NO_METADATA = { actions: [], monitor: {}, options: {} };
  * @property {string} home
  * @property {string} logsFolder
  * @property {string} pidsFolder
- * @property {Triggers['describe']} triggersOf
+ * @property {(name: string, id: number) => SlotTriggers} triggersOf
  * @property {number} nowMs
  * @property {UsageOf} usageOf
  * @property {AppLogs['describe']} logsOf

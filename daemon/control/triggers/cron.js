@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { NclustError } from '../../../lib/shared/errors.js';
 
+/** @import { ManagerLog } from '../context.js' */
 /** @import { Cancel, Clock } from '../host/clock.js' */
-/** @import { ManagerLog } from '../logs/manager-log.js' */
 
 /**
  * The longest sleep. If the wall clock goes back by more than this, control computes the next run

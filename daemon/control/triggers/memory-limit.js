@@ -1,6 +1,6 @@
+/** @import { ManagerLog } from '../context.js' */
 /** @import { Cancel, Clock } from '../host/clock.js' */
 /** @import { ReadTrees } from '../host/processes.js' */
-/** @import { ManagerLog } from '../logs/manager-log.js' */
 
 const TICK_MS = 1_000;
 

@@ -1,4 +1,4 @@
-/** @import { ManagerLog } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../context.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
 
 /** Limit for reloads at the same time, because one git checkout may trigger hundreds of apps. */

@@ -11,7 +11,7 @@ import { createReloadQueue } from './reload-queue.js';
 import { createWatches } from './watch.js';
 
 /** @import { SlotTriggers } from '../../../lib/shared/wire/protocol.js' */
-/** @import { ApiContext } from '../api/methods.js' */
+/** @import { ApiContext } from '../context.js' */
 /** @import { ReadTrees } from '../host/processes.js' */
 /** @import { DesiredApp, Desired } from '../state/desired.js' */
 /** @import { Identify } from './app-watch.js' */

@@ -6,7 +6,7 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { WatchShown } from '../../../lib/shared/wire/protocol.js' */
-/** @import { ApiContext } from '../api/methods.js' */
+/** @import { ApiContext } from '../context.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { AppWatch, Identify } from './app-watch.js' */
 /** @import { WatchScope } from './watch-scope.js' */

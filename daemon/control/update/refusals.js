@@ -1,8 +1,8 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 
-/** @import { ApiContext } from '../api/methods.js' */
-/** @import { Wanted } from '../api/update.js' */
-/** @import { Snapshot } from '../keeper-link/link.js' */
+/** @import { ApiContext } from '../context.js' */
+
+/** @typedef {{ root: string, node: string, nodeVersion: string, token: string }} Wanted */
 
 const HOW = {
   unready: 'did not become ready',
@@ -12,7 +12,7 @@ const HOW = {
 
 /**
  * @param {string} root
- * @param {Snapshot['refusedWhy']} [why]  Missing if the keeper is of an earlier version.
+ * @param {keyof typeof HOW | null} [why]  Missing if the keeper is of an earlier version.
  */
 export function describeRefusal(root, why) {
   return `The manager of "${root}" ${HOW[why ?? 'unready']}, so the previous manager keeps running.`;

@@ -17,10 +17,8 @@ import {
 } from './address.js';
 
 /** @import { Unserved, WebAddress } from '../../../lib/shared/settings/listen-address.js' */
-/** @import { ApiContext } from '../api/methods.js' */
+/** @import { ApiContext, ManagerLog, Settings } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { ManagerLog } from '../logs/manager-log.js' */
-/** @import { Settings } from '../settings.js' */
 /** @import { Dashboard } from './server.js' */
 
 /** Number of ports to try if the user did not choose a port. */

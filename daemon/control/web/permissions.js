@@ -5,9 +5,8 @@ import { createAnswer } from '../api/methods.js';
 import { eventLog } from './events.js';
 
 /** @import { Shipped } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Answer, Client } from '../api/connection.js' */
-/** @import { ApiContext } from '../api/methods.js' */
-/** @import { Control } from '../control.js' */
+/** @import { Answer } from '../api/connection.js' */
+/** @import { ApiContext, Client, Control } from '../context.js' */
 
 /** The name of the client in the event log. */
 const WHO = 'the web dashboard';

@@ -8,7 +8,7 @@ import { createPageAnswer } from './permissions.js';
 
 /** @import { IncomingMessage } from 'node:http' */
 /** @import { RawData, WebSocket } from 'ws' */
-/** @import { ApiContext } from '../api/methods.js' */
+/** @import { ApiContext } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
 
 const MESSAGE_MAX_BYTES = 64 * 1024;

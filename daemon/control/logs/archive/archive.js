@@ -13,11 +13,10 @@ import { planRetention } from './retention.js';
 import { NAMES_MAX, parseSegmentName, SUFFIX, readSize, UNFINISHED } from './segments.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
+/** @import { GivenLimits, LogLimits, ManagerLog } from '../../context.js' */
 /** @import { Clock } from '../../host/clock.js' */
-/** @import { GivenLimits, LogLimits } from '../../settings.js' */
-/** @import { ManagerLog } from '../manager-log.js' */
 /** @import { LogFiles } from './inventory.js' */
-/** @import { OwnedFile, Segment } from './segments.js' */
+/** @import { OwnedFile } from './segments.js' */
 
 /** Interval of scans for old segments and for changes by other programs, in ms. */
 const LOOK_EVERY_MS = 600_000;

@@ -4,7 +4,7 @@ import { createYield } from '../../../../lib/shared/yield.js';
 import { listNames, listSegmentNames, parseSegmentName, readSizes, readSize, UNFINISHED } from './segments.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
-/** @import { GivenLimits } from '../../settings.js' */
+/** @import { GivenLimits } from '../../context.js' */
 /** @import { Compression, Segment, SegmentName } from './segments.js' */
 
 /**

@@ -1,6 +1,6 @@
 import { compareAge } from './segments.js';
 
-/** @import { LogLimits } from '../../settings.js' */
+/** @import { LogLimits } from '../../context.js' */
 /** @import { Segment } from './segments.js' */
 
 /**

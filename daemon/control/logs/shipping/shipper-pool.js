@@ -10,7 +10,7 @@ import { PARTING_MS } from './transports.js';
 /** @import { Clock } from '../../host/clock.js' */
 /** @import { LogPlace } from '../app-logs.js' */
 /** @import { LineSplitter } from '../../../../lib/shared/daemon/lines.js' */
-/** @import { ManagerLog } from '../manager-log.js' */
+/** @import { ManagerLog } from '../../context.js' */
 /** @import { Connect } from './links.js' */
 /** @import { Shipper, Tally } from './shipper.js' */
 

@@ -7,8 +7,8 @@ import { PARTING_MS, describeError } from './transports.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { LogStream, Shipped } from '../../../../lib/shared/wire/protocol.js' */
+/** @import { ManagerLog } from '../../context.js' */
 /** @import { Clock } from '../../host/clock.js' */
-/** @import { ManagerLog } from '../manager-log.js' */
 /** @import { ShippedLine } from './backlog.js' */
 /** @import { Connect } from './links.js' */
 /** @import { Link } from './transports.js' */

@@ -2,8 +2,8 @@ import { createDisk } from './disk.js';
 import { createLogFile } from './log-file.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
-/** @import { GivenLimits, LogLimits } from '../../settings.js' */
 /** @import { Archive } from '../archive/archive.js' */
+/** @import { GivenLimits, LogLimits } from '../../context.js' */
 /** @import { Times } from '../times/times.js' */
 /** @import { LogFile, OnWritten } from './log-file.js' */
 
