@@ -21,7 +21,7 @@ import { renameRunning } from './state/rename.js';
 /** @import { Snapshot } from './keeper-link/link.js' */
 /** @import { Instance, Registry } from './state/registry.js' */
 
-/** @type {{ [T in ControlEvent['type']]: (core: LoopContext, event: any) => void }} */
+/** @type {{ [T in ControlEvent['type']]: (context: LoopContext, event: any) => void }} */
 export const EVENTS = {
   'keeper-event': onKeeperEvent,
   spawned: onSpawned,

@@ -42,7 +42,7 @@ function readAppMessage(text) {
 }
 
 /**
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {{ instanceId: string, text?: string, count?: number }} data  `count`: dropped messages.
  */
 export function publishAppMessage({ journal, registry, parts }, { instanceId, text, count = 1 }) {

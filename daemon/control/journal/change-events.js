@@ -12,7 +12,7 @@ const ATTRIBUTES_MAX = 40;
 /**
  * Call this while the registry still has the desired state from before the change. Events contain
  * names of attributes and variables, but never their values.
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Desired} after
  * @param {string} method
  */

@@ -36,7 +36,7 @@ export function listHappenings(before, after, event, { effects, isOnProbation })
 /**
  * Call this before writeNote(). If control dies between the two calls, the next control publishes
  * the happening again, and the event log skips it. In the other order, the event would be lost.
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Seat} seat
  * @param {Happening[]} happenings
  */
@@ -55,7 +55,7 @@ export function publishStep({ journal, registry, parts }, seat, happenings) {
 
 /**
  * Like publishStep(), call this before writeNote().
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Label} label
  * @param {RecordedDeath} death
  * @param {boolean} isAsked
@@ -82,7 +82,7 @@ export function toLogEntry({ death, isAsked: _, ...entry }) {
 
 /**
  * Logs events that the previous control caused or saw, but could not log.
- * @param {LoopContext} core
+ * @param {LoopContext} context
  */
 export function catchUp({ registry, parts }) {
   const { eventLog, clock } = parts;

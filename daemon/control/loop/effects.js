@@ -17,7 +17,7 @@ import { saveIfPossible } from '../state/store.js';
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 
-/** @type {{ [T in Effect['type']]: (core: LoopContext, seat: Seat, effect: any) => void }} */
+/** @type {{ [T in Effect['type']]: (context: LoopContext, seat: Seat, effect: any) => void }} */
 export const EFFECTS = { spawn, retire, setTimer, clearTimer, look, ping, admit, park, unpark, ended, bug };
 
 /**
@@ -235,7 +235,7 @@ export function recordFinishedSlot(context, id) {
 }
 
 /**
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Seat} seat
  * @param {Extract<Effect, { type: 'bug' }>} effect
  */
@@ -290,7 +290,7 @@ function unpark(context, seat) {
 /**
  * Reports the outcome to the seat. Reports nothing if the keeper is lost, or if the instance has
  * exited, because the event `exited` reports that.
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Seat} seat
  * @param {'ping' | 'admit' | 'unpark'} verb
  * @param {object} more

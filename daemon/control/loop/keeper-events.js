@@ -16,7 +16,7 @@ import { getSlotHistory, findSeatOfInstance, listSeatsOfSlot } from '../state/re
 /** @import { Activity, Address, Exit, Instance } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 
-/** @type {Record<string, (core: LoopContext, instance: Instance, data: any) => void>} */
+/** @type {Record<string, (context: LoopContext, instance: Instance, data: any) => void>} */
 export const keeperEventHandlers = {
   booted,
   listening,
@@ -230,7 +230,7 @@ function failureOf({ listenFailure, addresses }) {
 }
 
 /**
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {{ asked: Asked | null, lastLines: string[], uptimeMs: number }} o
  * @returns {RecordedDeath}
@@ -312,7 +312,7 @@ export function forgetSlot(context, id) {
 }
 
 /**
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  */
 export function attachLogs({ parts, registry }, instance) {

@@ -43,7 +43,7 @@ export function step(context, seat, event) {
 }
 
 /**
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Seat} seat
  * @param {Life} before
  * @param {Effect[]} effects

@@ -148,7 +148,7 @@ function seatInstance(context, instance, child) {
 
 /**
  * If a slot keeps one orphan, it must not be one that the dead keeper has already drained.
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  */
 function rankOf({ registry, parts }, { instanceId, label, isOrphan }) {
@@ -159,7 +159,7 @@ function rankOf({ registry, parts }, { instanceId, label, isOrphan }) {
 /**
  * Keepers die again and again, perhaps because of this app. Then each of them would leave another
  * process. An instance without a channel binds its ports itself, so no orphan may run beside it.
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  */
 function isSurplus({ registry, parts }, { label }) {
@@ -183,7 +183,7 @@ function endReason(history, { instanceId, exit, isRetiring }) {
 /**
  * Whether the instance is not in the current generation of its slot. If an orphan in the current
  * generation is being retired, the orphan is surplus and gets no seat.
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  */
 function isOld({ registry }, { label }) {

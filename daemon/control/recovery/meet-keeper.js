@@ -70,7 +70,7 @@ function exchangeNotes(context, notes) {
 }
 
 /**
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Set<string>} alive
  */
 function dropRecords({ parts, registry }, alive) {

@@ -74,7 +74,7 @@ function uidsOf(app) {
 /**
  * If control has outlived the keeper, it knows every instance. It then ends other processes, and
  * does not believe what they say about themselves.
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {Orphan} orphan
  * @param {Map<string, Instance>} known
  * @param {number} nth

@@ -48,7 +48,7 @@ export function isUp(registry, id, generation) {
 }
 
 /**
- * @param {LoopContext} core
+ * @param {LoopContext} context
  * @param {DesiredApp} app
  * @param {DesiredSlot[]} slots
  * @returns {Pick<Failure, 'reason' | 'slots'> | null}
