@@ -6,7 +6,7 @@ import { publishChanges } from './journal/change-events.js';
 import { createJournal } from './journal/journal.js';
 import { allAppNames, EVENTS } from './handlers.js';
 import { KeeperSession } from './keeper-link/session.js';
-import { saveDesired, writeNote } from './keeper-link/tell.js';
+import { writeNote } from './keeper-link/tell.js';
 import { cancelTimers } from './loop/effects.js';
 import { keeperEventHandlers } from './loop/keeper-events.js';
 import { introduce, noteKeeperDeath, noteLostList, restoreChannels } from './recovery/meet-keeper.js';
@@ -67,7 +67,7 @@ export class Control {
       resume: () => this.#resume(),
     });
     this.#waiters = createWaiters(this.registry);
-    this.#updateVersioning = createVersioningUpdates(this.#context, saveDesired);
+    this.#updateVersioning = createVersioningUpdates(this.#context);
     this.#isNew = isNew;
     for (const notice of notices) this.registry.notices.add(notice);
   }

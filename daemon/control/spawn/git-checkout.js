@@ -2,12 +2,16 @@ import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
+import { createSerial } from '../../../lib/shared/serial.js';
 import { readProgramVariables } from '../../../lib/shared/spec/environment.js';
+import { saveIfPossible } from '../state/store.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Versioning } from '../../../lib/app-spec/others-fields.js' */
-/** @import { Change, Desired, DesiredApp } from '../state/desired.js' */
+/** @import { ManagerLog } from '../context.js' */
+/** @import { Change, DesiredApp } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
+/** @import { Store } from '../state/store.js' */
 
 const LIMITS = { timeoutMs: 5_000, maxBytes: 1024 * 1024 };
 const COMMENT_MAX = 1_000;
@@ -28,16 +32,18 @@ ask status --porcelain=v2 --branch --untracked-files=no`;
 /**
  * Updates `versioning` of apps that a request starts. No start waits for git: the list may show the
  * revision some milliseconds later than the new process.
- * @template {{ parts: { readVersioning: typeof readVersioning }, registry: Registry }} Context
+ * @template {{
+ *   parts: { readVersioning: typeof readVersioning, store: Store, managerLog: ManagerLog },
+ *   registry: Registry,
+ * }} Context
  * @param {Context} context
- * @param {(context: Context, desired: Desired) => void} save
  * @returns {(up: Change['up']) => void}
  */
-export function createVersioningUpdates(context, save) {
+export function createVersioningUpdates(context) {
   const { parts, registry } = context;
   // One read after the other, because many reads from a disk that hangs would occupy the thread
   // pool, and because the result of the last request counts.
-  let turn = Promise.resolve();
+  const inTurn = createSerial();
 
   /** @param {Change['up']} up */
   async function update(up) {
@@ -54,11 +60,13 @@ export function createVersioningUpdates(context, save) {
       if (versioning === undefined || !isStarted(app) || isDeepStrictEqual(versioning, app.spec.versioning)) return app;
       return { ...app, spec: { ...app.spec, versioning } };
     });
-    if (apps.some((app, at) => app !== desired.apps[at])) save(context, { ...desired, apps });
+    if (apps.every((app, at) => app === desired.apps[at])) return;
+    registry.desired = { ...desired, apps };
+    saveIfPossible(context);
   }
 
   return (up) => {
-    if (up.length > 0) turn = turn.then(() => update(up));
+    if (up.length > 0) void inTurn(() => update(up)); // readVersioning() never rejects.
   };
 }
 
