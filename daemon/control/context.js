@@ -4,7 +4,7 @@
 /** @import { HomePaths } from '../../lib/shared/paths.js' */
 /** @import { SystemLimits } from '../../lib/shared/host/system-limits.js' */
 /** @import { ListenTarget, WebTarget } from '../../lib/shared/settings/listen-address.js' */
-/** @import { AppSpec } from '../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../lib/app-spec/types.js' */
 /** @import { LogEntry } from '../../lib/shared/wire/protocol.js' */
 /** @import { Clock } from './host/clock.js' */
 /** @import { OomWatch } from './host/oom-kills.js' */

@@ -1,4 +1,4 @@
-import { mergeLiveFields } from '../../lib/shared/spec/spec.js';
+import { mergeLiveFields } from '../../lib/app-spec/check.js';
 import { catchUp } from './journal/process-events.js';
 import { retireInstance } from './loop/effects.js';
 import {

@@ -1,7 +1,7 @@
 import { LOG_COMPRESSIONS, LOG_INTERVALS } from '../shared/settings/settings.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../shared/units.js';
 import { flag, isFilled, isText, isWhole, oneOf, orNull, readFlag } from './kinds.js';
-import { parseShipTarget, SHIP_TARGET_FORMS, SHIP_TARGETS_MAX } from '../shared/spec/logs.js';
+import { parseShipTarget, SHIP_TARGET_FORMS, SHIP_TARGETS_MAX } from './ship-target.js';
 import { badOption, readPath } from './values.js';
 import { inGroup, option, row, setting } from './row.js';
 
@@ -18,7 +18,6 @@ const DATE_FORMAT_MAX = 100;
 
 const SIZE_FORMS = `0 for no limit, or from 1K, as ${BYTES_FORMS}`;
 const AGE_FORMS = `0 for any age, or ${DURATION_FORMS}`;
-const FILES_FORMS = `a whole number from 0 to ${FILES_MAX}`;
 const FORMAT_FORMS = `a format such as "${TIME_FORMAT}", of 1 to ${DATE_FORMAT_MAX} characters on one line`;
 const NONE_OR_SIZE = { type: ['integer', 'string', 'null'] };
 
@@ -57,7 +56,7 @@ const AGE = {
 /** @type {Kind} */
 const FILE_COUNT = {
   read: asFileCount,
-  accepted: FILES_FORMS,
+  accepted: `a whole number from 0 to ${FILES_MAX}`,
   schema: { type: ['integer', 'string'] },
   accepts: (value) => isWhole(value) && value <= FILES_MAX,
   type: 'number',
@@ -228,7 +227,7 @@ export const LOGS = inGroup('Logs:', ROWS).map((one) => ({ needs: /** @type {con
 
 /**
  * @param {Kind} kind
- * @param {Kind} [given]  What users may write. Default: `kind`, or "default".
+ * @param {Kind} [given]  Gives the form of users. Default: `kind`, or "default".
  * @returns {Kind}  Null: the default of the home (`nclust set`).
  */
 function orHome(kind, given = { ...kind, accepted: `${kind.accepted}, or "default"` }) {
@@ -307,7 +306,7 @@ function asRate(value, where) {
  */
 function asFileCount(value, where) {
   if (isFigure(value) && /^\d+$/.test(String(value)) && FILE_COUNT.accepts(Number(value))) return Number(value);
-  throw badOption(where, value, FILES_FORMS);
+  throw badOption(where, value, FILE_COUNT.accepted);
 }
 
 /**

@@ -5,26 +5,6 @@ import { internal, REQUIRED, setting } from './row.js';
 /** @import { StoredKind } from './kinds.js' */
 /** @import { Row } from './table.js' */
 
-/**
- * Facts about the git checkout of the app. Control asks git each time a request starts, restarts or
- * reloads the app. The properties have PM2's names.
- * @typedef {object} Versioning
- * @property {'git'} type
- * @property {string | null} url  Without password and token.
- * @property {string} revision
- * @property {string} comment  Message of the commit.
- * @property {boolean | null} unstaged  Whether tracked files had been changed. Null: git was too slow.
- * @property {string} branch
- * @property {string[]} remotes
- * @property {string | null} remote
- * @property {boolean} branch_exists_on_remote
- * @property {boolean} ahead
- * @property {null} next_rev
- * @property {null} prev_rev
- * @property {string} update_time
- * @property {string} repo_path
- */
-
 /** @type {StoredKind} */
 const FILE = {
   accepts: (value) => isText(value) && value.startsWith('/'),
@@ -36,7 +16,7 @@ const FILE = {
 const VERSIONING = {
   accepts: (value) => value === null || isRecord(value),
   stored: 'an object with facts from git, or null',
-  type: "import('./others-fields.js').Versioning | null",
+  type: 'Versioning | null',
 };
 
 /** Fields that nclust calculates from the attributes. @type {Row[]} */

@@ -84,8 +84,7 @@ export function createTable(rows) {
   };
 }
 
-export const TABLE = createTable(ROWS);
-export const { settings: SETTINGS, attributes: ATTRIBUTES, fields: FIELDS, optionsOf: OPTIONS_OF } = TABLE;
+export const { settings: SETTINGS, attributes: ATTRIBUTES, fields: FIELDS, optionsOf: OPTIONS_OF } = createTable(ROWS);
 
 /** @param {Row} row */
 function completeRow(row) {

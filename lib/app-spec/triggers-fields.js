@@ -3,7 +3,7 @@ import { isRecord } from '../shared/is-record.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../shared/units.js';
 import { flag, isText, isWhole, orNull, whole, words } from './kinds.js';
 import { badOption, expandHome, readPath } from './values.js';
-import { readWatchPattern } from '../shared/spec/triggers.js';
+import { readWatchPattern } from './watch-pattern.js';
 import { EMPTY, inGroup, internal, option, row } from './row.js';
 
 /** @import { Kind } from './kinds.js' */
@@ -15,18 +15,15 @@ const CRON_MAX = 200;
 /** A much longer pattern makes glob matchers throw. */
 const PATTERN_MAX = 4096;
 
-const WATCH_FORMS = 'true, false, a path, or a list of paths and globs';
 const IGNORE_FORMS = 'names, paths, globs or regular expressions: "node_modules", "*.log", "public/*"';
 const DELAY_FORMS = 'seconds (2), or a number with ms, s or m ("500ms"); in a file a number is milliseconds';
-const EXTENSION_FORMS = 'extensions such as "js,json"';
 const CRON_FORMS = 'a cron pattern such as "0 3 * * *" or "*/10 * * * * *" (with seconds), or 0 for none';
 const MEMORY_FORMS = `0 for no limit, or from 1M, as ${BYTES_FORMS}`;
-const OBJECT_FORMS = 'an object with options of chokidar';
 
 /** @type {Kind} */
 const PATTERNS = {
   read: asWatch,
-  accepted: WATCH_FORMS,
+  accepted: 'true, false, a path, or a list of paths and globs',
   schema: { type: ['boolean', 'string', 'array'], items: { type: 'string' } },
   accepts: (value) => Array.isArray(value) && value.every((one) => isText(one) && one.length <= PATTERN_MAX),
   stored: `a list of texts of at most ${PATTERN_MAX} characters`,
@@ -34,7 +31,6 @@ const PATTERNS = {
 };
 
 const TEXTS = { type: ['string', 'array'], items: { type: 'string' } };
-
 /** @type {Kind} */
 const CRON = orNull(
   {
@@ -61,7 +57,7 @@ const IGNORED = {
 const EXTENSIONS = {
   ...words,
   read: asExtensions,
-  accepted: EXTENSION_FORMS,
+  accepted: 'extensions such as "js,json"',
   schema: TEXTS,
 };
 
@@ -76,7 +72,7 @@ const DELAY = {
 /** @type {Kind} */
 const WATCH_OPTIONS = {
   read: asWatchOptions,
-  accepted: OBJECT_FORMS,
+  accepted: 'an object with options of chokidar',
   schema: { type: 'object' },
   accepts: isRecord,
   stored: 'an object',
@@ -215,7 +211,7 @@ export const TRIGGERS = [
 function asWatch(value, where) {
   if (value === true || value === 'true') return ['.'];
   if (value === false || value === null || value === 'false') return [];
-  return textsOf(value, where, WATCH_FORMS);
+  return textsOf(value, where, PATTERNS.accepted);
 }
 
 /**
@@ -251,11 +247,11 @@ function asIgnored(value, where) {
  * @param {string} where
  */
 function asExtensions(value, where) {
-  const words = textsOf(value, where, EXTENSION_FORMS)
+  const words = textsOf(value, where, EXTENSIONS.accepted)
     .flatMap((text) => text.split(/[\s,]+/))
     .map((word) => word.replace(/^\*?\./, ''))
     .filter(Boolean);
-  if (words.some((word) => /[/*]/.test(word))) throw badOption(where, value, EXTENSION_FORMS);
+  if (words.some((word) => /[/*]/.test(word))) throw badOption(where, value, EXTENSIONS.accepted);
   return words;
 }
 
@@ -277,7 +273,7 @@ function asDelay(value, where) {
  * @param {string} where
  */
 function asWatchOptions(value, where) {
-  if (!isRecord(value)) throw badOption(where, value, OBJECT_FORMS);
+  if (!isRecord(value)) throw badOption(where, value, WATCH_OPTIONS.accepted);
   return value;
 }
 

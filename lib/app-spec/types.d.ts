@@ -1,5 +1,29 @@
 // Made from the table by test/generate/write.js; a test compares.
 
+/**
+ * Facts about the git checkout of the app. Control asks git each time a request starts, restarts or
+ * reloads the app. The properties have PM2's names.
+ */
+export interface Versioning {
+  type: 'git';
+  /** Without password and token. */
+  url: string | null;
+  revision: string;
+  /** Message of the commit. */
+  comment: string;
+  /** Whether tracked files had been changed. Null: git was too slow. */
+  unstaged: boolean | null;
+  branch: string;
+  remotes: string[];
+  remote: string | null;
+  branch_exists_on_remote: boolean;
+  ahead: boolean;
+  next_rev: null;
+  prev_rev: null;
+  update_time: string;
+  repo_path: string;
+}
+
 /** An app as the manager stores it: every setting has a value. */
 export interface AppSpec {
   /**
@@ -168,5 +192,5 @@ export interface AppSpec {
   execArgs: string[];
   version: string;
   nodeVersion: string | null;
-  versioning: import('./others-fields.js').Versioning | null;
+  versioning: Versioning | null;
 }

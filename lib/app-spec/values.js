@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { NclustError } from '../shared/errors.js';
 
-/** What readText() and readPath() accept. */
+/** Values for readText() and readPath(). */
 export const TEXT_FORMS = 'a text that is not empty';
 
 /**

@@ -10,7 +10,7 @@ import { NclustError } from '../shared/errors.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { View } from '../render/list.js' */
-/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**

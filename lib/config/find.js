@@ -1,6 +1,6 @@
 // Knows: the names of config files, and where to find them; the subfolders read the files.
 // Must not: run in control, because a config file may contain code of the user.
-// Start at: findConfig(), then file/read.js, options/schema.js and spec/build.js.
+// Start at: findConfig(), then file/read.js, app-spec/table.js and spec/build.js.
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isFile } from '../shared/daemon/files.js';

@@ -2,7 +2,7 @@ import { formatAddress } from '../shared/address.js';
 import { formatDuration } from '../shared/units.js';
 import { formatBytes } from './format.js';
 
-/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { SlotStatus, SlotTriggers } from '../shared/wire/protocol.js' */
 
 /** The family of a Unix socket. Its address is a path and its port is 0. */

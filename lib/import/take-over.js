@@ -3,7 +3,7 @@ import { snapshot } from '../config/spec/build.js';
 import { buildSpecFromEntry } from '../config/spec/of-entry.js';
 import { pm2Entry, splitEnvironment } from './pm2-entry.js';
 
-/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { Pm2Record } from './pm2-list.js' */
 
 /**

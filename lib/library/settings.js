@@ -3,7 +3,7 @@ import { specFields } from '../config/options/options.js';
 import { variablesOf } from '../config/spec/build.js';
 import { specChange } from '../config/spec/change.js';
 
-/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 const CHANGEABLE = new Set(['args', 'env', ...OPTIONS_OF.reload.map(({ key }) => key)]);

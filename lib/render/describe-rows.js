@@ -1,10 +1,10 @@
 import { describeCron, describeLostLines, describeMemoryLimit, describeTrigger } from '../figures/facts.js';
 import { formatBytes } from '../figures/format.js';
-import { completeSpec } from '../shared/spec/spec.js';
+import { completeSpec } from '../app-spec/check.js';
 import { formatDuration } from '../shared/units.js';
 import { toOneLine } from './text.js';
 
-/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { Shipped, SlotStatus, WatchShown } from '../shared/wire/protocol.js' */
 /** @import { Cell } from './table.js' */
 

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import { inspect } from 'node:util';
-import { setsOwnNumber } from '../shared/spec/environment.js';
-import { completeSpec } from '../shared/spec/spec.js';
+import { setsOwnNumber } from '../app-spec/layers.js';
+import { completeSpec } from '../app-spec/check.js';
 import { escapeControls, jsonLine } from './text.js';
 
-/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**

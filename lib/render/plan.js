@@ -2,7 +2,7 @@ import { formatDuration } from '../shared/units.js';
 import { renderColumns } from './table.js';
 import { toOneLine } from './text.js';
 
-/** @import { SpecChange } from '../shared/spec/diff.js' */
+/** @import { SpecChange } from '../app-spec/diff.js' */
 /** @import { PlanItem } from '../shared/wire/protocol.js' */
 /** @import { Paint, Style } from './paint.js' */
 /** @import { Cell } from './table.js' */

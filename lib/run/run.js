@@ -15,7 +15,7 @@ import { openOutput } from './output.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from '../client/client.js' */
-/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { LogStream, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { Reactions } from './first-process.js' */
 /** @import { Shape } from './output.js' */

@@ -1,5 +1,5 @@
 import { resolveInstances, resolveScale } from '../../../lib/shared/host/cpus.js';
-import { checkSpec, checkSpecChange } from '../../../lib/shared/spec/spec.js';
+import { checkSpec, checkSpecChange } from '../../../lib/app-spec/check.js';
 import {
   affectedSlots,
   assertCapacity,
@@ -34,7 +34,7 @@ import {
 import { acceptSpec, createSpecChanger } from './specs.js';
 import { awaitStatuses, statuses } from './status.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { ApiContext } from '../context.js' */
 /** @import { SpawnInputs } from '../spawn/environment.js' */

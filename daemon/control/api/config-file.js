@@ -10,7 +10,7 @@ import { BadParams, CHANGE_PARAMS, flag, optional, readParams, text, withDefault
 import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { ApplyRequest, ApplyStep, Standing } from '../apply/plan.js' */
 /** @import { ApiContext } from '../context.js' */
 /** @import { Change, Desired, DesiredApp, Receipt } from '../state/desired.js' */

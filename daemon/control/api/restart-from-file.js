@@ -1,6 +1,6 @@
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
-import { diffSpecs } from '../../../lib/shared/spec/diff.js';
-import { laterFields } from '../../../lib/shared/spec/spec.js';
+import { diffSpecs } from '../../../lib/app-spec/diff.js';
+import { laterFields } from '../../../lib/app-spec/check.js';
 import { waitForApps } from '../apply/outcome.js';
 import { applySteps } from '../apply/steps.js';
 import {
@@ -18,7 +18,7 @@ import { CHANGE_PARAMS, flag, list, optional, readParams, readSome, text, withDe
 import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { PlanItem } from '../../../lib/shared/wire/protocol.js' */
 /** @import { ApplyStep } from '../apply/plan.js' */
 /** @import { ApiContext } from '../context.js' */

@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { explainCode } from '../../../lib/shared/host/as-user.js';
 import { findReplaceable } from '../../../lib/shared/host/replace-file.js';
-import { checkSpec, laterFields } from '../../../lib/shared/spec/spec.js';
+import { checkSpec, laterFields } from '../../../lib/app-spec/check.js';
 import { checkCompression } from '../logs/archive/compression.js';
 import { assertCapacity, addAffectedSlots } from '../requests/change.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
@@ -12,7 +12,7 @@ import { isDiskFull, readSealed, writeInNeed, writeSealed } from '../state/durab
 import { BadParams, CHANGE_PARAMS, flag, list, readParams, record, text, withDefault } from './params.js';
 import { awaitStatuses } from './status.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { ApiContext } from '../context.js' */
 /** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
 /** @import { MethodBody } from './methods.js' */

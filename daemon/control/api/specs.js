@@ -1,5 +1,5 @@
-import { filterShell } from '../../../lib/shared/spec/environment.js';
-import { checkSpec, checkSpecChange, laterFields } from '../../../lib/shared/spec/spec.js';
+import { filterShell } from '../../../lib/app-spec/layers.js';
+import { checkSpec, checkSpecChange, laterFields } from '../../../lib/app-spec/check.js';
 import { checkCompression } from '../logs/archive/compression.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
 import { checkCron } from '../triggers/cron.js';
@@ -7,7 +7,7 @@ import { switchWatching } from '../triggers/watch.js';
 import { BadParams } from './params.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 
 /**
  * @param {unknown} given

@@ -7,7 +7,7 @@ import { selectIds } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
 import { isAppScope } from '../state/registry.js';
 import { describeRollback } from '../rollout/reload-error.js';
-import { describeLackingReady } from '../../../lib/shared/spec/channel.js';
+import { describeLackingReady } from '../../../lib/app-spec/channel.js';
 import { briefStatus, createOverview, slotStatus } from '../status/slot-status.js';
 import { describeRefusal } from '../update/refusals.js';
 import { queryAppMetadata } from './messages.js';

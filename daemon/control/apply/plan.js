@@ -2,12 +2,12 @@
 // keeper, wait for an outcome, read a file.
 import { isDeepStrictEqual } from 'node:util';
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
-import { diffSpecs } from '../../../lib/shared/spec/diff.js';
-import { laterFields } from '../../../lib/shared/spec/spec.js';
+import { diffSpecs } from '../../../lib/app-spec/diff.js';
+import { laterFields } from '../../../lib/app-spec/check.js';
 import { findApp, getSpec } from '../state/desired.js';
 
-/** @import { SpecDiff } from '../../../lib/shared/spec/diff.js' */
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { SpecDiff } from '../../../lib/app-spec/diff.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { PlanAction, PlanItem } from '../../../lib/shared/wire/protocol.js' */
 /** @import { DesiredApp, Desired, DesiredSlot } from '../state/desired.js' */
 

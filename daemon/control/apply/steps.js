@@ -1,9 +1,9 @@
-import { mergeLiveFields } from '../../../lib/shared/spec/spec.js';
+import { mergeLiveFields } from '../../../lib/app-spec/check.js';
 import { reload } from '../rollout/changes.js';
 import { clearManualScale, remove, renew, resize, startSpecs, stop } from '../state/changes.js';
 import { findApp, merge, replaceApp } from '../state/desired.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { RolloutFacts } from '../rollout/changes.js' */
 /** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
 /** @import { ApplyStep } from './plan.js' */

@@ -1,4 +1,4 @@
-import { diffSpecs } from '../../../lib/shared/spec/diff.js';
+import { diffSpecs } from '../../../lib/app-spec/diff.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 /** @import { LoopContext } from '../context.js' */

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 import { createWholeLines } from '../../../lib/shared/daemon/lines.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Piece } from '../../../lib/shared/daemon/lines.js' */
 

@@ -7,7 +7,7 @@ import { logFiles } from '../spawn/params.js';
 import { getSpec } from '../state/desired.js';
 import { findSlot } from '../state/registry.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { GivenLimits } from '../context.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { Instance, Registry } from '../state/registry.js' */

@@ -1,4 +1,4 @@
-import { withoutChannel } from '../../../lib/shared/spec/channel.js';
+import { withoutChannel } from '../../../lib/app-spec/channel.js';
 import { KeeperLost } from '../keeper-link/link.js';
 import { tell } from '../keeper-link/tell.js';
 import { isOnProbation } from '../rollout/readiness.js';
@@ -10,7 +10,7 @@ import { findSlot, getSlotHistory, openScope, findSeatOfInstance } from '../stat
 import { countSpawn } from '../state/slot-history.js';
 import { saveIfPossible } from '../state/store.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { LoopContext } from '../context.js' */
 /** @import { Effect } from '../policy/seat.js' */
 /** @import { Values } from '../spawn/secrets.js' */

@@ -1,7 +1,7 @@
 import { next } from '../policy/lifecycle.js';
 import { listHappenings, publishStep } from '../journal/process-events.js';
 import { EFFECTS } from './effects.js';
-import { checkSpec } from '../../../lib/shared/spec/spec.js';
+import { checkSpec } from '../../../lib/app-spec/check.js';
 import { writeNote } from '../keeper-link/tell.js';
 import { readReadiness } from '../rollout/readiness.js';
 import { isWanted, getSlotHistory } from '../state/registry.js';

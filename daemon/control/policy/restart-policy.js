@@ -1,4 +1,4 @@
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 
 /** Default for the first pause after an unstable exit. */
 const BACKOFF_MS = 100;

@@ -1,6 +1,6 @@
 // Knows: how control, when it starts, takes over the keeper, the processes and the orphans. Must
 // not: start a process that is not wanted, or end a process that may be wanted.
-import { withoutChannel } from '../../../lib/shared/spec/channel.js';
+import { withoutChannel } from '../../../lib/app-spec/channel.js';
 import { writeNote } from '../keeper-link/tell.js';
 import { EFFECTS, recordFinishedSlot, newInstance } from '../loop/effects.js';
 import { attachLogs, forgetSlot, rememberReady, retireSurplus } from '../loop/keeper-events.js';

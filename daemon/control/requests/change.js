@@ -5,7 +5,7 @@ import { findApp } from '../state/desired.js';
 import { isBeside, isServing } from '../state/registry.js';
 import { select } from '../state/selectors.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { Control, Parts } from '../context.js' */
 /** @import { RolloutFacts } from '../rollout/changes.js' */
 /** @import { SpawnInputs } from '../spawn/environment.js' */

@@ -4,7 +4,7 @@ import { merge } from '../state/desired.js';
 import { renameApp } from '../state/rename.js';
 import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, listSpecs, addAffectedSlots } from './change.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { Change, Desired, Receipt } from '../state/desired.js' */
 /** @import { ChangeContext } from './change.js' */
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { changeApps, dropFormer, getSpec, setSlots } from '../state/desired.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { DesiredApp, Change, Desired, Failure, Rollout } from '../state/desired.js' */
 /** @import { DesiredSlot } from '../state/desired.js' */
 

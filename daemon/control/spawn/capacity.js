@@ -2,7 +2,7 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { listSeats } from '../state/registry.js';
 
 /** @import { SystemLimits } from '../../../lib/shared/host/system-limits.js' */
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { DesiredApp, Change } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
 

@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { readUser } from '../../../lib/shared/host/as-user.js';
 import { areVariables } from '../../../lib/app-spec/environment-fields.js';
-import { environmentFault } from '../../../lib/shared/spec/environment.js';
+import { environmentFault } from '../../../lib/app-spec/layers.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { findApp } from '../state/desired.js';
 import { readWhole } from '../host/read-bounded.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { Change } from '../state/desired.js' */
 /** @import { Secrets } from './secrets.js' */

@@ -3,11 +3,10 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
 import { createSerial } from '../../../lib/shared/serial.js';
-import { readProgramVariables } from '../../../lib/shared/spec/environment.js';
+import { readProgramVariables } from '../../../lib/app-spec/layers.js';
 import { saveIfPossible } from '../state/store.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { Versioning } from '../../../lib/app-spec/others-fields.js' */
+/** @import { AppSpec, Versioning } from '../../../lib/app-spec/types.js' */
 /** @import { ManagerLog } from '../context.js' */
 /** @import { Change, DesiredApp } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */

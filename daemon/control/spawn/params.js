@@ -2,13 +2,13 @@
 // Must not: start a process, or change the desired state.
 import { isWayTrusted, readUser } from '../../../lib/shared/host/as-user.js';
 import { followLinks, isOwnOutput } from '../../../lib/shared/host/follow-links.js';
-import { canUseChannel, hasChannel, mayStartNode } from '../../../lib/shared/spec/channel.js';
-import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
+import { canUseChannel, hasChannel, mayStartNode } from '../../../lib/app-spec/channel.js';
+import { flatten, listLayers } from '../../../lib/app-spec/layers.js';
 import { logFile } from '../../../lib/shared/paths.js';
 import { extname } from 'node:path';
 import { getScope } from '../state/registry.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { Label } from '../state/registry.js' */
 
 /**

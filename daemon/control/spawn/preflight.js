@@ -4,9 +4,9 @@ import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { isFile, isFolder } from '../../../lib/shared/daemon/files.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
-import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
+import { flatten, listLayers } from '../../../lib/app-spec/layers.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 
 /** A script that takes longer to parse is not checked. */
 const PARSE_MS = 5_000;

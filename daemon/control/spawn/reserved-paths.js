@@ -4,7 +4,7 @@ import { readUser } from '../../../lib/shared/host/as-user.js';
 import { followLinks } from '../../../lib/shared/host/follow-links.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 
 /**
  * An app that writes to the manager's files would damage them, and "flush" would empty them.

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { isWayTrusted, readUser, statAsUser } from '../../../lib/shared/host/as-user.js';
 import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
-import { readDeclaredLayers, flatten } from '../../../lib/shared/spec/environment.js';
+import { readDeclaredLayers, flatten } from '../../../lib/app-spec/layers.js';
 import { readWhole } from '../host/read-bounded.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { Clock } from '../host/clock.js' */
 
 /** A value longer than this is not a secret (and Linux limits a variable to 128 KiB). */

@@ -1,7 +1,7 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { NoSecret, readSecret } from './secret-source.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { DesiredApp, Desired } from '../state/desired.js' */
 

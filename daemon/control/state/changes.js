@@ -3,7 +3,7 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
 import { changeApps, findApp, hasSlot, merge, replaceApp, dropFormer, setSlots } from './desired.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { DesiredApp, Change, Desired, Rollout, DesiredSlot } from './desired.js' */
 
 /**

@@ -1,4 +1,4 @@
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { NotUp, PlanItem } from '../../../lib/shared/wire/protocol.js' */
 
 /**

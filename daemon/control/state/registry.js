@@ -5,7 +5,7 @@ import { STARTING_STATES } from '../policy/replace.js';
 import { newSlotHistory } from './slot-history.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { Life } from '../policy/seat.js' */

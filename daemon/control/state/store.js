@@ -1,6 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
-import { completeSpec } from '../../../lib/shared/spec/spec.js';
+import { completeSpec } from '../../../lib/app-spec/check.js';
 import { emptyDesired } from './desired.js';
 import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } from './durable-file.js';
 

@@ -14,7 +14,7 @@ import { fileStem } from '../../../lib/shared/paths.js';
 import { listSeatsOfSlot } from '../state/registry.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { ManagerLog } from '../context.js' */
 /** @import { Registry } from '../state/registry.js' */
 

@@ -3,7 +3,7 @@ import { countRestarts } from '../state/slot-history.js';
 import { instanceEnv, logFiles } from '../spawn/params.js';
 import { isAwaitingAdmission, isLoadingOn, readReadiness } from '../rollout/readiness.js';
 import { pidFilePath } from './pid-files.js';
-import { isWatched } from '../../../lib/shared/spec/triggers.js';
+import { isWatched } from '../../../lib/app-spec/watch-pattern.js';
 import { getSlotHistory, occupiedSlots } from '../state/registry.js';
 
 /** @import { BriefStatus, Death, ShownStatus } from '../../../lib/shared/wire/protocol.js' */

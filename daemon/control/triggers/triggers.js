@@ -1,7 +1,7 @@
 // Knows: reloads that no user asked for: watched files, cron, the memory limit. Must not: replace a
 // process in any way except beginReload().
 import { randomUUID } from 'node:crypto';
-import { isWatched } from '../../../lib/shared/spec/triggers.js';
+import { isWatched } from '../../../lib/app-spec/watch-pattern.js';
 import { beginReload } from '../requests/reload.js';
 import { findApp } from '../state/desired.js';
 import { listSeats, seatKey } from '../state/registry.js';

@@ -1,9 +1,9 @@
 import { basename, dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path';
-import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
+import { readWatchPattern } from '../../../lib/app-spec/watch-pattern.js';
 
 /** @import { Stats } from 'node:fs' */
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { WatchPattern } from '../../../lib/shared/spec/triggers.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
+/** @import { WatchPattern } from '../../../lib/app-spec/watch-pattern.js' */
 
 /**
  * @typedef {Pick<AppSpec, 'cwd' | 'watch' | 'ignoreWatch' | 'watchExtensions' | 'watchOptions'>}

@@ -4,7 +4,7 @@ import { watchForApp } from './app-watch.js';
 import { watchScope } from './watch-scope.js';
 import { createSharedWatchers, loadGlobs } from './watcher.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { WatchShown } from '../../../lib/shared/wire/protocol.js' */
 /** @import { ApiContext } from '../context.js' */
 /** @import { DesiredApp } from '../state/desired.js' */

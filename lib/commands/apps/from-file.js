@@ -11,7 +11,7 @@ import { reachListed, reachWithApps } from './targets.js';
 /** @import { Outcome } from '../../cli/session/outcome.js' */
 /** @import { Client } from '../../client/client.js' */
 /** @import { Wanted } from '../../config/file/read.js' */
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { PlanItem, SlotStatus } from '../../shared/wire/protocol.js' */
 
 const DOING = { start: 'Starting', restart: 'Restarting', reload: 'Reloading' };

@@ -13,7 +13,7 @@ import { reachListed } from './targets.js';
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
 /** @import { Client } from '../../client/client.js' */
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**

@@ -12,7 +12,7 @@ import { readUser } from '../../shared/host/as-user.js';
 import { followLinks, isOwnOutput } from '../../shared/host/follow-links.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { LogStream } from '../../shared/wire/protocol.js' */
 
 /** @typedef {Record<'out' | 'err' | 'both', LogStream | null>} Outputs  Null: a log file. */

@@ -15,14 +15,14 @@ import { isFile } from '../../shared/daemon/files.js';
 import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
-import { warnAboutChannel } from '../../shared/spec/channel.js';
+import { warnAboutChannel } from '../../app-spec/channel.js';
 import { splitFile, renewFromFile, warnAboutFileOptions, overrideArgs } from './from-file.js';
 import { reachWithApps } from './targets.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
 /** @import { Client } from '../../client/client.js' */
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**

@@ -18,7 +18,7 @@ import { emptyEntry, readEntry, readSite, completeEntry } from './entry.js';
 import { evaluationLimits } from './evaluate.js';
 import { loadConfig, STDIN } from './load.js';
 
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { Oddity } from '../evaluation/plain.js' */
 /** @import { Fault } from '../faults.js' */
 /** @import { Entry } from './entry.js' */

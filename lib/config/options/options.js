@@ -1,7 +1,7 @@
 import { longFlag, OPTIONS_OF, SETTINGS } from '../../app-spec/table.js';
 import { NclustError } from '../../shared/errors.js';
 
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 
 /**
  * Variables of PM2 for all apps, with the key of the option for one app.

@@ -6,8 +6,8 @@ import { isFile, isFolder } from '../../shared/daemon/files.js';
 import { isNode } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
-import { readProgramVariables } from '../../shared/spec/environment.js';
-import { checkSpec } from '../../shared/spec/spec.js';
+import { readProgramVariables } from '../../app-spec/layers.js';
+import { checkSpec } from '../../app-spec/check.js';
 import { readPm2Variables, specFields } from '../options/options.js';
 import { findConfig } from '../find.js';
 import { readPackage } from '../package-json.js';
@@ -17,7 +17,7 @@ import { resolveProgram, splitNodeOptions } from './interpreter.js';
 import { ownerVariables, resolveOwner } from './owner.js';
 
 /** @import { User } from '../../shared/host/user-path.js' */
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { Program } from './interpreter.js' */
 /** @import { Owner } from './owner.js' */
 

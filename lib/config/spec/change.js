@@ -2,7 +2,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { isNode } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
-import { readProgramVariables } from '../../shared/spec/environment.js';
+import { readProgramVariables } from '../../app-spec/layers.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { longFlag, OPTIONS_OF } from '../../app-spec/table.js';
 import { specFields } from '../options/options.js';
@@ -10,7 +10,7 @@ import { appVersion, checkFolder, snapshot } from './build.js';
 import { resolveProgram, typeStrippingFlags, splitNodeOptions } from './interpreter.js';
 import { ownerVariables, resolveOwner } from './owner.js';
 
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 /** @import { Surroundings } from './build.js' */
 /** @import { Where } from './interpreter.js' */

@@ -1,6 +1,6 @@
-import { listLayers, MASK } from '../../shared/spec/environment.js';
+import { listLayers, MASK } from '../../app-spec/layers.js';
 
-/** @import { Layer } from '../../shared/spec/environment.js' */
+/** @import { Layer } from '../../app-spec/layers.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**

@@ -1,6 +1,6 @@
 import { isLauncher, programName } from '../../shared/daemon/programs.js';
 
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 
 /**
  * @param {AppSpec} spec

@@ -1,14 +1,14 @@
 import { basename } from 'node:path';
 import { isLauncher, programName } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
-import { warnAboutChannel } from '../../shared/spec/channel.js';
+import { warnAboutChannel } from '../../app-spec/channel.js';
 import { createFault, toFault, joinKeyPath } from '../faults.js';
 import { placeScript } from '../place-script.js';
 import { buildSpec } from './build.js';
 import { warnAboutCluster } from './launcher.js';
 
 /** @import { ErrorCode } from '../../shared/errors.js' */
-/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { Fault } from '../faults.js' */
 /** @import { Surroundings as Around } from './build.js' */
 /** @import { Entry } from '../file/entry.js' */

@@ -1,8 +1,8 @@
 // docs/protocol.md explains the protocol. Control and the command import this file, so this file
 // must not import them.
 
-/** @import { SpecChange } from '../spec/diff.js' */
-/** @import { AppSpec } from '../spec/spec.js' */
+/** @import { SpecChange } from '../../app-spec/diff.js' */
+/** @import { AppSpec } from '../../app-spec/types.js' */
 
 /** Raise this number when the meaning of a message changes, but not for a new field or method. */
 export const PROTOCOL = 1;

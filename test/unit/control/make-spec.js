@@ -1,4 +1,4 @@
-import { checkSpec } from '../../../lib/shared/spec/spec.js';
+import { checkSpec } from '../../../lib/app-spec/check.js';
 
 export function makeSpec(fields = {}) {
   return checkSpec({

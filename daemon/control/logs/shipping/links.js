@@ -4,7 +4,7 @@ import { createSyslogMessage, printable, toPriority } from './syslog-message.js'
 import { createProcessLink, createStreamLink, createUdpLink } from './transports.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
-/** @import { ShipTarget } from '../../../../lib/shared/spec/logs.js' */
+/** @import { ShipTarget } from '../../../../lib/app-spec/ship-target.js' */
 /** @import { ShippedLine } from './backlog.js' */
 /** @import { Link, LinkParts } from './transports.js' */
 

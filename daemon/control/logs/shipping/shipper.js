@@ -1,4 +1,4 @@
-import { parseShipTarget } from '../../../../lib/shared/spec/logs.js';
+import { parseShipTarget } from '../../../../lib/app-spec/ship-target.js';
 import { shortTarget } from '../../../../lib/shared/without-secrets.js';
 import { backoffMs } from '../../policy/restart-policy.js';
 import { createBacklog } from './backlog.js';

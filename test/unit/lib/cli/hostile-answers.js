@@ -1,4 +1,4 @@
-import { checkSpec } from '../../../../lib/shared/spec/spec.js';
+import { checkSpec } from '../../../../lib/app-spec/check.js';
 import { notificationLine } from '../../../../lib/shared/wire/rpc.js';
 import { sampleOf } from '../monit/sample.js';
 import { death, slotStatus } from '../slots.js';

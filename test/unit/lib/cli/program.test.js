@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, afterAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../../lib/cli/table/commands.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
-import { checkSpec } from '../../../../lib/shared/spec/spec.js';
+import { checkSpec } from '../../../../lib/app-spec/check.js';
 import { notificationLine, resultLine } from '../../../../lib/shared/wire/rpc.js';
 import { openServer } from '../rpc-server.js';
 import { slotStatus } from '../slots.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { triggerRows } from '../../../../lib/render/describe-rows.js';
 import { toPm2 } from '../../../../lib/render/jlist.js';
-import { checkSpec } from '../../../../lib/shared/spec/spec.js';
+import { checkSpec } from '../../../../lib/app-spec/check.js';
 import { slotStatus } from '../slots.js';
 
 const MB = 1024 ** 2;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { describeDeath } from '../../../../lib/render/death.js';
 import { renderDescribe } from '../../../../lib/render/describe.js';
 import { createPaint } from '../../../../lib/render/paint.js';
-import { checkSpec } from '../../../../lib/shared/spec/spec.js';
+import { checkSpec } from '../../../../lib/app-spec/check.js';
 import { death, slotStatus } from '../slots.js';
 import { pattern } from '../../../helpers/pattern.js';
 

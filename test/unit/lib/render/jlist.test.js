@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { renderJlist, renderPrettylist, toPm2 } from '../../../../lib/render/jlist.js';
-import { checkSpec } from '../../../../lib/shared/spec/spec.js';
+import { checkSpec } from '../../../../lib/app-spec/check.js';
 import { death, slotStatus } from '../slots.js';
 
 const spec = checkSpec({

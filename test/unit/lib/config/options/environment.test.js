@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { findAttribute } from '../../../../../lib/app-spec/table.js';
-import { checkSpecChange } from '../../../../../lib/shared/spec/spec.js';
+import { checkSpecChange } from '../../../../../lib/app-spec/check.js';
 
 const read = (name, value) => findAttribute(name).read(value, `apps[0].${name}`);
 

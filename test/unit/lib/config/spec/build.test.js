@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readPm2Variables, readOptions } from '../../../../../lib/config/options/options.js';
 import { buildSpec, snapshot } from '../../../../../lib/config/spec/build.js';
-import { flatten, listLayers } from '../../../../../lib/shared/spec/environment.js';
+import { flatten, listLayers } from '../../../../../lib/app-spec/layers.js';
 import { isRoot, NOBODY, userFolders } from '../../../../helpers/other-user.js';
 
 const NODE = { file: '/opt/node/bin/node', version: 'v20.11.0' };

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { interpreterChange } from '../../../../../lib/config/spec/change.js';
-import { checkSpec } from '../../../../../lib/shared/spec/spec.js';
+import { checkSpec } from '../../../../../lib/app-spec/check.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'nclust-interpreter-'));
 afterAll(() => rmSync(folder, { recursive: true }));

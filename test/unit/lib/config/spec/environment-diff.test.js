@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { diffDeclared, envDiff } from '../../../../../lib/config/spec/environment-diff.js';
 import { environmentLines, renderEnv } from '../../../../../lib/render/environment.js';
 import { createPaint } from '../../../../../lib/render/paint.js';
-import { flatten, listLayers } from '../../../../../lib/shared/spec/environment.js';
-import { checkSpec } from '../../../../../lib/shared/spec/spec.js';
+import { flatten, listLayers } from '../../../../../lib/app-spec/layers.js';
+import { checkSpec } from '../../../../../lib/app-spec/check.js';
 
 function slotOf(fields) {
   const spec = checkSpec({

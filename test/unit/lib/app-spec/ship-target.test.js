@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseShipTarget } from '../../../../../lib/shared/spec/logs.js';
+import { parseShipTarget } from '../../../../lib/app-spec/ship-target.js';
 
 test.each([
   ['syslog+udp://127.0.0.1:514', { kind: 'udp', host: '127.0.0.1', port: 514, facility: 1 }],

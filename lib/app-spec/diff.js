@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { FIELDS } from '../../app-spec/table.js';
-import { MASK } from './environment.js';
+import { FIELDS } from './table.js';
+import { MASK } from './layers.js';
 
-/** @import { Field, Needs } from '../../app-spec/table.js' */
-/** @import { AppSpec } from './spec.js' */
+/** @import { Field, Needs } from './table.js' */
+/** @import { AppSpec } from './types.js' */
 
 /**
  * @typedef {object} SpecChange

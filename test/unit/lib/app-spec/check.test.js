@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkSpec, checkSpecChange } from '../../../../../lib/shared/spec/spec.js';
+import { checkSpec, checkSpecChange } from '../../../../lib/app-spec/check.js';
 
 const least = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };
 

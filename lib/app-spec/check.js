@@ -1,11 +1,10 @@
-import { FIELDS } from '../../app-spec/table.js';
-import { NclustError } from '../errors.js';
-import { isRecord } from '../is-record.js';
-import { resolveLogPaths } from './logs.js';
+import { isAbsolute, resolve } from 'node:path';
+import { FIELDS } from './table.js';
+import { NclustError } from '../shared/errors.js';
+import { isRecord } from '../shared/is-record.js';
 
-/** @import { Field } from '../../app-spec/table.js' */
-
-/** @typedef {import('../../app-spec/types.js').AppSpec} AppSpec */
+/** @import { Field } from './table.js' */
+/** @import { AppSpec } from './types.js' */
 
 /**
  * Adds defaults, and drops fields that this version does not know. Throws ERR_NCLUST_BAD_SPEC.
@@ -85,6 +84,31 @@ function checkTogether(spec, keyPath) {
       '"fork", because only Node.js programs can share a socket through cluster mode',
     );
   return resolveLogPaths(spec);
+}
+
+const NO_PATHS = ['', 'NULL'];
+
+/**
+ * @template {Pick<AppSpec, 'cwd' | 'outFile' | 'errorFile' | 'logFile'>} Spec
+ * @param {Spec} spec
+ * @returns {Spec}
+ */
+function resolveLogPaths(spec) {
+  const { cwd, outFile, errorFile, logFile } = spec;
+  return {
+    ...spec,
+    outFile: resolvePath(outFile, cwd),
+    errorFile: resolvePath(errorFile, cwd),
+    logFile: logFile === 'default' ? logFile : resolvePath(logFile, cwd),
+  };
+}
+
+/**
+ * @param {string} path
+ * @param {string} cwd
+ */
+function resolvePath(path, cwd) {
+  return NO_PATHS.includes(path) || isAbsolute(path) ? path : resolve(cwd, path);
 }
 
 /**

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { FIELDS } from '../../../../../lib/app-spec/table.js';
-import { diffSpecs } from '../../../../../lib/shared/spec/diff.js';
-import { mergeLiveFields } from '../../../../../lib/shared/spec/spec.js';
-import { makeSpec } from '../../../control/make-spec.js';
+import { FIELDS } from '../../../../lib/app-spec/table.js';
+import { diffSpecs } from '../../../../lib/app-spec/diff.js';
+import { mergeLiveFields } from '../../../../lib/app-spec/check.js';
+import { makeSpec } from '../../control/make-spec.js';
 
 test('fields that share a name in a list of changes are the parts of env_file and of watch', () => {
   const shown = Object.values(FIELDS)

@@ -1,11 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  environmentFault,
-  flatten,
-  listLayers,
-  readProgramVariables,
-} from '../../../../../lib/shared/spec/environment.js';
-import { checkSpec, checkSpecChange, completeSpec } from '../../../../../lib/shared/spec/spec.js';
+import { environmentFault, flatten, listLayers, readProgramVariables } from '../../../../lib/app-spec/layers.js';
+import { checkSpec, checkSpecChange, completeSpec } from '../../../../lib/app-spec/check.js';
 
 const least = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };
 const OWN = { name: 'api', pm_id: '7', NODE_APP_INSTANCE: '2', NCLUST_HOME: '/h', PM2_HOME: '/h' };

@@ -1,4 +1,4 @@
-/** @import { AppSpec } from './spec.js' */
+/** @import { AppSpec } from './types.js' */
 
 /** @param {Pick<AppSpec, 'watch' | 'watchOff'>} spec */
 export function isWatched({ watch, watchOff }) {

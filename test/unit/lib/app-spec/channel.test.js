@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { canUseChannel, hasChannel, mayStartNode, warnAboutChannel } from '../../../../../lib/shared/spec/channel.js';
+import { canUseChannel, hasChannel, mayStartNode, warnAboutChannel } from '../../../../lib/app-spec/channel.js';
 
 const program = (file, script = file, execArgs = []) => ({ kind: 'exec', file, script, execArgs });
 const shell = (command) => program('/bin/bash', command, ['-c', command]);

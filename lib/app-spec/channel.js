@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
-import { isLauncher, isNode, isWithoutChannel, programName, takesChannel } from '../daemon/programs.js';
-import { formatDuration } from '../units.js';
+import { isLauncher, isNode, isWithoutChannel, programName, takesChannel } from '../shared/daemon/programs.js';
+import { formatDuration } from '../shared/units.js';
 
-/** @import { AppSpec } from './spec.js' */
+/** @import { AppSpec } from './types.js' */
 
 /** @typedef {Pick<AppSpec, 'kind' | 'file' | 'script' | 'execArgs'>} Program */
 

@@ -1,7 +1,3 @@
-import { isAbsolute, resolve } from 'node:path';
-
-/** @import { AppSpec } from './spec.js' */
-
 /** Limits the memory, because each target has its own buffer. */
 export const SHIP_TARGETS_MAX = 8;
 
@@ -60,29 +56,4 @@ export function parseShipTarget(text) {
   return port >= 1 && port <= 65_535
     ? { kind: /** @type {'udp' | 'tcp'} */ (kind), host: inBrackets ?? plain, port, facility }
     : null;
-}
-
-const NO_PATHS = ['', 'NULL'];
-
-/**
- * @template {Pick<AppSpec, 'cwd' | 'outFile' | 'errorFile' | 'logFile'>} Spec
- * @param {Spec} spec
- * @returns {Spec}
- */
-export function resolveLogPaths(spec) {
-  const { cwd, outFile, errorFile, logFile } = spec;
-  return {
-    ...spec,
-    outFile: resolvePath(outFile, cwd),
-    errorFile: resolvePath(errorFile, cwd),
-    logFile: logFile === 'default' ? logFile : resolvePath(logFile, cwd),
-  };
-}
-
-/**
- * @param {string} path
- * @param {string} cwd
- */
-function resolvePath(path, cwd) {
-  return NO_PATHS.includes(path) || isAbsolute(path) ? path : resolve(cwd, path);
 }

@@ -1,4 +1,4 @@
-/** @import { AppSpec } from './spec.js' */
+/** @import { AppSpec } from './types.js' */
 
 /**
  * @typedef {'interpreterEnv' | 'shellEnv' | 'filterEnv' | 'ownerEnv' | 'fileEnv' | 'env'} Declared

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readWatchPattern } from '../../../../../lib/shared/spec/triggers.js';
+import { readWatchPattern } from '../../../../lib/app-spec/watch-pattern.js';
 
 test.each([
   ['node_modules', { kind: 'name', glob: 'node_modules', isException: false }],
