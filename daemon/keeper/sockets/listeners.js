@@ -257,11 +257,11 @@ function overlap({ bound, claim }, wanted) {
 }
 
 /**
- * Uses the rights of the owner, because libuv removes the path that it has bound.
- * @param {Pick<Listener, 'owner' | 'handle'>} listener
+ * Uses the rights of the owner for a path, because libuv removes the path that it has bound.
+ * @param {Pick<Listener, 'owner' | 'claim' | 'handle'>} listener
  */
-function close({ owner, handle }) {
-  if (owner) closeShared(handle, () => callAsOwner(owner, () => handle.close()));
+function close({ owner, claim, handle }) {
+  if (owner) closeShared(handle, () => callAsOwner(claim.family === 0 ? owner : null, () => handle.close()));
   else handle.close();
 }
 
