@@ -97,7 +97,7 @@ export function shapeOf(output) {
     .replace(/^.* at .*\(?node:internal.*\n/gm, '')
     .replace(/Node\.js v[\d.]+/g, 'Node.js')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z?|\d\d:\d\d:\d\d/g, 'TIME')
-    .replace(/\b\d+(?:\.\d+)?(?:ms|mb|kb|gb|s|m|%)?(?![\w.])/g, 'N')
+    .replace(/\b\d+(?:\.\d+)?(?:ms|mb|kb|gb|s|m|%)?(?!\w|\.\w)/g, 'N')
     .replace(/N(?:, N)+/g, 'N')
     .replace(/instances/g, 'instance')
     .replace(/[─┬┴┼]+/g, '─')
