@@ -26,9 +26,15 @@ const all = { fromMono: 0, ms: 0 };
  * @param {Client} client
  * @param {string} subscription
  * @param {{ query: Pick<Query, 'isWanted' | 'untilMs'>, wants: Follower['wants'] }} o
+ * @param {() => number} [readMono]
  * @returns {Follower}
  */
-export function followerFor(client, subscription, { query: { isWanted, untilMs }, wants }) {
+export function followerFor(
+  client,
+  subscription,
+  { query: { isWanted, untilMs }, wants },
+  readMono = () => performance.now(),
+) {
   /** @type {SearchTime} */
   const own = { fromMono: 0, ms: 0 };
 
@@ -39,7 +45,7 @@ export function followerFor(client, subscription, { query: { isWanted, untilMs }
   function search(entries, parts) {
     const passed = [];
     const missed = [];
-    let nowMono = performance.now();
+    let nowMono = readMono();
     for (const span of [all, own])
       if (nowMono - span.fromMono > SPAN_MS) Object.assign(span, { fromMono: nowMono, ms: 0 });
     for (const [at, entry] of entries.entries()) {
@@ -49,7 +55,7 @@ export function followerFor(client, subscription, { query: { isWanted, untilMs }
         continue;
       }
       if (isWanted === null || isWanted(entry.line, parts[at])) passed.push(entry);
-      const endMono = performance.now();
+      const endMono = readMono();
       for (const span of [all, own]) span.ms += endMono - nowMono;
       nowMono = endMono;
     }
