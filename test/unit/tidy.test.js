@@ -41,11 +41,41 @@ const SMALL = {
 /** Names that are not files of this project: files of Node.js, and examples. */
 const ELSEWHERE = /^(Node|(lib\/)?net|lib\/internal\/.+|src\/a|index-BfX2aZ9k)\.js$/;
 
+/**
+ * Unit tests that read the real clock, and why. Any other test gives its clock to the code, because
+ * a machine that stops for a while must turn no test red.
+ * @type {Record<string, string>}
+ */
+const REAL_CLOCK = {
+  'test/unit/agent/balance.test.js': 'the agent has the clock of its process',
+  'test/unit/agent/half-close.test.js': 'blocks the event loop',
+  'test/unit/agent/http-counts.test.js': 'blocks the event loop',
+  'test/unit/control/api/logs.test.js': 'files get their times from the system',
+  'test/unit/control/host/clock.test.js': 'tests the clock',
+  'test/unit/control/logs/log-rig.js': 'files get their times from the system',
+  'test/unit/control/metrics/activity.test.js': 'keeps a process busy',
+  'test/unit/control/metrics/usage-of-real-processes.test.js': 'compares with CPU times of the system',
+  'test/unit/keeper/home.test.js': 'files get their times from the system',
+  'test/unit/lib/cli/hostile-world.test.js': 'the time is part of an event',
+  'test/unit/lib/monit/layout.test.js': 'only a hang takes as long',
+  'test/unit/lib/shared/logs/filter.test.js': 'only a hang takes as long',
+};
+
 const files = sourceFiles('bin', 'lib', 'daemon');
 const others = sourceFiles('test', 'docs');
 const importers = importersOf(files);
 
 describe('format', () => {
+  test('a unit test does not read the real clock, unless the list has a reason', () => {
+    const reading = others.filter(
+      ({ path, text }) =>
+        path.startsWith('test/unit/') &&
+        path !== 'test/unit/tidy.test.js' &&
+        /Date\.now\(|performance\.now\(/.test(text),
+    );
+    expect(reading.map(({ path }) => path).sort()).toEqual(Object.keys(REAL_CLOCK).sort());
+  });
+
   test(`no line of code has more than ${COLUMNS_MAX} columns`, () => {
     expect(
       linesOf(/\.(c|m)?(js|ts)$/)
