@@ -48,7 +48,7 @@ function start() {
   anyPort();
   const sockets = patchListen(channel, settings);
   const vitals = beginVitals(channel, sockets, requireOnDemand, settings.metrics !== false);
-  obey(channel, sockets, requireOnDemand, vitals, followWorkers(__filename));
+  handleRequests(channel, sockets, requireOnDemand, vitals, followWorkers(__filename));
   tellExceptions(channel);
   channel.say({ act: 'hello' });
   onBooted(() => void channel.say({ act: 'booted' }));
@@ -104,7 +104,7 @@ function beginVitals(channel, { servers }, requireOnDemand, isMeasured) {
  * @param {ReturnType<typeof beginVitals>} vitals
  * @param {ReturnType<typeof import('./tree/own-workers.cjs').followWorkers>} drainWorkers
  */
-function obey(channel, sockets, requireOnDemand, vitals, drainWorkers) {
+function handleRequests(channel, sockets, requireOnDemand, vitals, drainWorkers) {
   let takeBack = () => {};
   channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();

@@ -137,7 +137,7 @@ function createHttpCounts(servers, isolate) {
       connection.given += 1;
       open -= 1;
       if (connection.timed.length > 0 && connection.timed[0].nth === connection.given)
-        took(/** @type {Connection["timed"][number]} */ (connection.timed.shift()));
+        countResponse(/** @type {Connection["timed"][number]} */ (connection.timed.shift()));
     }
     answered(response.statusCode);
   });
@@ -160,7 +160,7 @@ function createHttpCounts(servers, isolate) {
    * @param {{ beganMono: number, count: number }} o  count: number of requests that this request
    *   represents.
    */
-  function took({ beganMono, count }) {
+  function countResponse({ beganMono, count }) {
     const ms = nowMono() - beganMono;
     durationMs += ms * count;
     latency[findStep(ms)] += count;
@@ -178,7 +178,7 @@ function createHttpCounts(servers, isolate) {
         if (stream.aborted || !stream.writableFinished || status === undefined) aborted += 1;
         else {
           answered(status);
-          took({ beganMono, count: 1 });
+          countResponse({ beganMono, count: 1 });
         }
       }),
     );

@@ -9,7 +9,7 @@ import { KeeperSession } from './keeper-link/session.js';
 import { writeNote } from './keeper-link/tell.js';
 import { cancelTimers } from './loop/effects.js';
 import { keeperEventHandlers } from './loop/keeper-events.js';
-import { introduce, noteKeeperDeath, noteLostList, restoreChannels } from './recovery/meet-keeper.js';
+import { compareWithKeeper, noteKeeperDeath, noteLostList, restoreChannels } from './recovery/meet-keeper.js';
 import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
 import { createVersioningUpdates } from './spawn/git-checkout.js';
@@ -59,7 +59,7 @@ export class Control {
       journal: createJournal(parts, registry),
     };
     this.#session = new KeeperSession(this.#context, {
-      introduce: () => introduce(this.#context),
+      compareWithKeeper: () => compareWithKeeper(this.#context),
       onMet: (snapshot, orphans) => this.#onKeeperMet(snapshot, orphans),
       onLost: (hasDied) => this.#onKeeperLost(hasDied),
       onEvent: (event, data) => this.#onKeeperEvent(event, data),

@@ -3,8 +3,8 @@ import { countSavedApps } from '../client/not-running.js';
 import { connectOrLaunch } from '../client/connect.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
-import { attend } from './watch-manager.js';
-import { hasLeft, visitKeeper } from './probe-manager.js';
+import { superviseManager } from './watch-manager.js';
+import { hasLeft, connectKeeper } from './probe-manager.js';
 // Imports these modules now. After an update, a later import would load another version.
 import '../client/check-home.js';
 import '../client/spawn-keeper.js';
@@ -48,13 +48,13 @@ export async function followManager({ home, notifier, talk, ending, send }) {
   try {
     do {
       (await connectOrLaunch(home)).destroy();
-      visit = await visitKeeper(paths.run, AbortSignal.timeout(VISIT_MS));
+      visit = await connectKeeper(paths.run, AbortSignal.timeout(VISIT_MS));
       if (visit === null) {
         await pause(PAUSE_MS); // Control is starting the next keeper.
         continue;
       }
       talk(`${attending ? 'The next' : 'The'} manager is keeper ${visit.keeperPid}, for ${home}.`);
-      attending ??= attend({
+      attending ??= superviseManager({
         paths,
         notifier,
         keeperPid: () => visit?.keeperPid ?? null,

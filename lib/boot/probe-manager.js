@@ -31,7 +31,7 @@ const KEEPER_LINE_MAX_BYTES = 64 * 1024;
  * @returns {Promise<Visit | null>}  Resolves when the keeper has answered. Null: no keeper, or the
  *   keeper has closed the connection. Rejects if the signal aborts.
  */
-export async function visitKeeper(run, signal) {
+export async function connectKeeper(run, signal) {
   for (;;) {
     const socket = await findKeeper(run, signal);
     if (socket === null) return null;

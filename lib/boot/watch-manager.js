@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createDeadline } from '../client/connect.js';
-import { askControl, visitKeeper } from './probe-manager.js';
+import { askControl, connectKeeper } from './probe-manager.js';
 
 /** @import { HomePaths } from '../shared/paths.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
@@ -19,7 +19,7 @@ const SOON_MS = 250;
  * A process counts as hung if it does not answer this number of checks in a row. One check without
  * an answer may only mean a busy machine.
  */
-const SILENT_LOOKS = 2;
+const SILENT_PROBES_MAX = 2;
 
 const EXTENSION_MS = 60_000;
 
@@ -39,7 +39,7 @@ const EXTENSION_MS = 60_000;
  * @param {AbortSignal} o.signal
  * @returns {Promise<void>}  Never rejects.
  */
-export async function attend({ paths, notifier, keeperPid, endHung, signal }) {
+export async function superviseManager({ paths, notifier, keeperPid, endHung, signal }) {
   const everyMs = notifier?.watchdogMs ? notifier.watchdogMs / 2 : EVERY_MS;
   const report = notifier ? createReport(notifier) : null;
   let silent = { what: '', looks: 0 };
@@ -51,7 +51,7 @@ export async function attend({ paths, notifier, keeperPid, endHung, signal }) {
     const what = silentHalf(found);
     silent = { what, looks: what === silent.what ? silent.looks + 1 : 1 };
     if (what === '' && found.slots) report?.tell(found.slots);
-    if (what !== '' && silent.looks >= SILENT_LOOKS) {
+    if (what !== '' && silent.looks >= SILENT_PROBES_MAX) {
       const hung = what === 'control' ? found.controlPid : pid;
       if (hung !== null) endHung(hung, what);
       silent.looks = 0;
@@ -72,7 +72,7 @@ async function look({ run, sock }, withinMs, signal) {
   const enough = createDeadline(withinMs, signal);
   try {
     const [visit, slots] = await Promise.all([
-      visitKeeper(run, enough.signal).catch(() => null),
+      connectKeeper(run, enough.signal).catch(() => null),
       askControl(sock, enough.signal),
     ]);
     visit?.leave();

@@ -101,7 +101,7 @@ const SHAPES = 'an app, a list of apps, or an object with a list "apps"';
  */
 export function readShape(value, keyPath = '') {
   if (Array.isArray(value)) return shape({ apps: listed(value, keyPath) });
-  if (!isRecord(value)) return shape({ faults: [createFault(keyPath, holds(value), SHAPES)] });
+  if (!isRecord(value)) return shape({ faults: [createFault(keyPath, describeFound(value), SHAPES)] });
   if (!TOP_LEVEL.some((key) => key in value))
     return isApp(value)
       ? shape({ apps: [{ keyPath, entry: value }] })
@@ -121,7 +121,9 @@ export function readShape(value, keyPath = '') {
       ...own.map((key) => `"${joinKeyPath(keyPath, key)}" has no effect beside "apps": write it into each app.`),
       ...(isUnset(deploy) || isRecord(deploy)
         ? []
-        : [`${createFault(joinKeyPath(keyPath, 'deploy'), holds(deploy), 'an object').message} It is ignored.`]),
+        : [
+            `${createFault(joinKeyPath(keyPath, 'deploy'), describeFound(deploy), 'an object').message} It is ignored.`,
+          ]),
     ],
   });
 }
@@ -135,7 +137,7 @@ export function joinKeyPath(keyPath, key) {
 }
 
 /** @param {unknown} value */
-export function holds(value) {
+export function describeFound(value) {
   return value === undefined || value === null ? 'is empty' : `is ${JSON.stringify(value)?.slice(0, 80)}`;
 }
 

@@ -78,7 +78,7 @@ export async function restartOrReload(ask, how, what, { updateEnv = false, setti
  * @param {ConfigSelection} choice
  * @returns {Promise<SlotStatus[]>}
  */
-export async function endApps(ask, how, what, choice) {
+export async function stopOrDelete(ask, how, what, choice) {
   if (!isConfig(what)) return requestForTargets(ask, how, /** @type {Targets} */ (what));
   const targets = await listedAppsOf(ask, what, choice);
   return targets.length === 0 ? [] : (await ask(how, { targets })).slots;

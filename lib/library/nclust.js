@@ -11,7 +11,7 @@ import {
   requestForTargets,
   requestForTarget,
   restartOrReload,
-  endApps,
+  stopOrDelete,
   readTargets,
   startSpecs,
 } from './changes.js';
@@ -117,7 +117,7 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   stop(what, o = {}) {
-    return this.#calls.call('stop', o, (ask) => endApps(ask, 'stop', what, o));
+    return this.#calls.call('stop', o, (ask) => stopOrDelete(ask, 'stop', what, o));
   }
 
   /**
@@ -126,7 +126,7 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   delete(what, o = {}) {
-    return this.#calls.call('delete', o, (ask) => endApps(ask, 'delete', what, o));
+    return this.#calls.call('delete', o, (ask) => stopOrDelete(ask, 'delete', what, o));
   }
 
   /**

@@ -24,7 +24,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
  * @param {(sentence: string) => void} say
  * @returns {Promise<ForegroundHome>}
  */
-export async function takeHome(env, say) {
+export async function claimHome(env, say) {
   if (env.NCLUST_HOME) {
     const home = resolveHome(env);
     const why = await reasonAgainst(home);

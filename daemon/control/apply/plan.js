@@ -122,7 +122,7 @@ function stepFor(app, spec, standing) {
   );
   const isScaled = app.slots.length !== spec.instances;
   const changes = [
-    ...together(diffs),
+    ...mergeDiffs(diffs),
     ...(isScaled
       ? [{ field: 'instances', attribute: 'instances', before: app.slots.length, after: spec.instances }]
       : []),
@@ -187,7 +187,7 @@ function isAskedAgain(before, after) {
  * @param {SpecDiff[]} diffs
  * @returns {PlanItem['changes']}  Contains each attribute once.
  */
-function together(diffs) {
+function mergeDiffs(diffs) {
   const byAttribute = new Map(
     diffs
       .flatMap(({ changes }) => changes)

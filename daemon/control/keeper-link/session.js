@@ -10,13 +10,13 @@ import { tell } from './tell.js';
 const RELAUNCH_MS = 1_000;
 
 /** At this number of silent looks, control asks the keeper, because another request may take long. */
-const ASK_LOOKS = 4;
+const ASK_AFTER_CHECKS = 4;
 /** Shorter than the time limit of `list` in the client, so that the client gets the reason. */
-const SILENT_LOOKS = 8;
+const SILENT_CHECKS_MAX = 8;
 
 /**
  * @typedef {object} Loop
- * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>} introduce
+ * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>} compareWithKeeper
  *   Exchanges state with the keeper of the link. Rejects with KeeperLost.
  * @property {(snapshot: Snapshot, orphans: ChildSnapshot[]) => void} onMet
  * @property {(hasDied: boolean) => void} onLost  Drops events of the old keeper, and holds later
@@ -31,7 +31,7 @@ const SILENT_LOOKS = 8;
  * Connects control to its keeper, and after the death of this keeper to the next keeper. Decides
  * nothing about apps.
  *
- *     meet -----> link -> introduce -> onMet
+ *     meet -----> link -> compareWithKeeper -> onMet
  *                                        |  the keeper dies
  *     exchange -> hold -> abdicate ----> onLost -> launch the next -> give it the listeners -> meet
  *                            |
@@ -56,7 +56,7 @@ export class KeeperSession {
   #exchange = null;
   /** Null: the present keeper has not introduced itself yet. @type {number | null} */
   #pid = null;
-  #silentLooks = 0;
+  #silentChecks = 0;
   #heard = 0;
   /** Why the last launch since the loss of the keeper failed. Empty: no launch has failed. */
   #launchError = '';
@@ -113,7 +113,7 @@ export class KeeperSession {
 
   /** @returns {NclustError | null}  Not null: nothing can be started or stopped. */
   get trouble() {
-    if (this.#silentLooks < SILENT_LOOKS) return null;
+    if (this.#silentChecks < SILENT_CHECKS_MAX) return null;
     const pid = this.#pid;
     const started = this.#launchError ? `cannot be started (${this.#launchError})` : 'has not started yet';
     const [what, next] = pid
@@ -157,7 +157,7 @@ export class KeeperSession {
       const pid = this.#pid;
       if (!this.trouble || pid === null) throw error;
       parts.managerLog('silent-keeper-killed', { pid });
-      this.#silentLooks = 0;
+      this.#silentChecks = 0;
       process.kill(pid, 'SIGKILL');
       return this.unlessSilent(work);
     }
@@ -170,9 +170,10 @@ export class KeeperSession {
     const isSilent = !link || (link.isWaiting() && heard === this.#heard);
     this.#heard = heard;
     if (!isSilent && this.trouble) parts.managerLog('keeper-answers', { pid: this.#snapshot?.pid });
-    this.#silentLooks = isSilent ? this.#silentLooks + 1 : 0;
-    if (this.#silentLooks === ASK_LOOKS) link?.request('sockets', {}).catch(() => {}); // The loss is handled elsewhere.
-    if (this.#silentLooks !== SILENT_LOOKS) return;
+    this.#silentChecks = isSilent ? this.#silentChecks + 1 : 0;
+    // The loss is handled elsewhere.
+    if (this.#silentChecks === ASK_AFTER_CHECKS) link?.request('sockets', {}).catch(() => {});
+    if (this.#silentChecks !== SILENT_CHECKS_MAX) return;
     const trouble = /** @type {NclustError} */ (this.trouble);
     parts.managerLog('keeper-silent', { message: trouble.message });
     for (const reject of this.#waits) reject(trouble);
@@ -217,12 +218,12 @@ export class KeeperSession {
    *   runs.
    */
   async #meet(port) {
-    this.#silentLooks = 0;
+    this.#silentChecks = 0;
     this.#context.link = createKeeperLink(port, {
       onEvent: (event, data, handle) => this.#onEvent(event, data, handle),
       onLost: () => void this.#meetNext(),
     });
-    const { snapshot, orphans } = await this.#loop.introduce();
+    const { snapshot, orphans } = await this.#loop.compareWithKeeper();
     this.#snapshot = snapshot;
     this.#pid = snapshot.pid;
     this.#loop.onMet(snapshot, orphans);
@@ -266,7 +267,7 @@ export class KeeperSession {
   async #meetNext() {
     const { parts, link } = this.#context;
     if (link) {
-      this.#silentLooks = 0;
+      this.#silentChecks = 0;
       this.#launchError = '';
     }
     this.#context.link = null;

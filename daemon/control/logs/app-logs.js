@@ -226,7 +226,7 @@ export function createAppLogs({
         ...streams.map((stream) => stream.refused()),
         foreground.lossesOf(name),
       ];
-      return { logLost: together(losses.flatMap((one) => one?.recent() ?? [])), shipping: shippers.countersOf(name) };
+      return { logLost: sumLost(losses.flatMap((one) => one?.recent() ?? [])), shipping: shippers.countersOf(name) };
     },
     notices(hasApp) {
       const taps = [...attached.values()].flatMap(({ place, taps: own }) =>
@@ -259,7 +259,7 @@ function rateNotices(taps) {
   const names = [...new Set(taps.map(({ name }) => name))];
   return names.flatMap((name) => {
     const lost = taps.filter((one) => one.name === name).flatMap(({ tap }) => tap.stream.refused()?.recent() ?? []);
-    const all = together(lost);
+    const all = sumLost(lost);
     return all
       ? [`${all.lines} lines (${all.bytes} bytes) of "${name}" exceeded its log rate limit and are lost.`]
       : [];
@@ -267,7 +267,7 @@ function rateNotices(taps) {
 }
 
 /** @param {{ lines: number, bytes: number, reason: string }[]} lost */
-function together(lost) {
+function sumLost(lost) {
   if (lost.length === 0) return null;
   const sum = (/** @type {'lines' | 'bytes'} */ key) => lost.reduce((total, one) => total + one[key], 0);
   return {

@@ -93,7 +93,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
       else waits.push(write(passed), combine(whole ? whole.push(passed, nowMs()) : passed));
       lastLines?.push(passed);
       ship(passed);
-      return together(...waits, foreground.write(place, name, passed));
+      return whenAll(...waits, foreground.write(place, name, passed));
     },
     lastLines: () => lastLines?.lines() ?? [],
     refused: () => refused,
@@ -118,7 +118,7 @@ export function hasOnlyCombined({ outFile, errorFile, logFile }) {
  * @param {(Promise<void> | null)[]} all
  * @returns {Promise<void> | null}
  */
-function together(...all) {
+function whenAll(...all) {
   const waiting = all.filter((one) => one !== null);
   return waiting.length < 2 ? (waiting[0] ?? null) : Promise.all(waiting).then(() => {});
 }

@@ -14,7 +14,7 @@ import { takeOverOrphans } from './take-over-orphans.js';
  * @param {LoopContext} context
  * @returns {Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>}  Rejects with KeeperLost.
  */
-export async function introduce(context) {
+export async function compareWithKeeper(context) {
   const known = new Map(context.registry.instances);
   const snapshot = /** @type {Snapshot} */ (await context.link?.request('snapshot', {}));
   exchangeNotes(context, snapshot.notes);

@@ -145,7 +145,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     problem = null;
     if (mayAct !== undefined) settings.set('web.actions', String(mayAct));
     if (isNewToken) await renewToken(open);
-    keepUp(open);
+    updateRights(open);
     return shown(open, takenPorts);
   }
 
@@ -162,7 +162,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
    * connects whether it may act.
    * @param {NonNullable<typeof open>} served
    */
-  function keepUp(served) {
+  function updateRights(served) {
     const { mayAct } = settings.web();
     if (served.mayAct !== mayAct) served.dashboard.sendAway();
     served.mayAct = mayAct;
@@ -184,7 +184,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
       problem = null;
       return shut();
     }
-    if (open && isServedAt(open.dashboard.address, listen)) return keepUp(open);
+    if (open && isServedAt(open.dashboard.address, listen)) return updateRights(open);
     await shut();
     if (needsAllowRemote(listen, allowRemote)) {
       problem = null; // The notices report that the settings are wrong.

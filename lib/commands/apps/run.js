@@ -3,7 +3,7 @@ import { isConfigName } from '../../config/find.js';
 import { readPm2Variables, readOptions, separateExitCodes } from '../../config/options/options.js';
 import { readConfig } from '../../config/file/read.js';
 import { runForeground } from '../../run/run.js';
-import { takeHome } from '../../run/home.js';
+import { claimHome } from '../../run/home.js';
 import { listenToSignals, watchZombies } from '../../run/first-process.js';
 import { chooseShape } from '../../run/output.js';
 import { createSink } from '../../run/sink.js';
@@ -39,7 +39,7 @@ export async function run(context, words, options, args) {
     );
   const given = await specsOf(context, words, options, args, showMessage);
   const outputs = new Map(given.map((spec) => [spec.name, outputsOf(spec)]));
-  const { home, leave } = await takeHome(context.env, showMessage);
+  const { home, leave } = await claimHome(context.env, showMessage);
   try {
     const exitStatus = await runForeground(
       given.map((spec) => withoutFiles(spec, outputsOf(spec))),

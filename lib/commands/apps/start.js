@@ -102,7 +102,7 @@ export async function start(context, targets, options, args) {
     done: isOnlyAdded ? 'Added, but not started:' : wait ? 'Started' : 'Starting',
     json: options.json,
   });
-  if (wait && !options.json) sayWhatIsSilent(context, shown.slots);
+  if (wait && !options.json) warnAboutSilentApps(context, shown.slots);
   return shown;
 }
 
@@ -231,7 +231,7 @@ function isListed(target, known) {
  * @param {Context} context
  * @param {SlotStatus[]} slots
  */
-function sayWhatIsSilent(context, slots) {
+function warnAboutSilentApps(context, slots) {
   const silent = slots.filter(
     ({ status, nodeVersion, addresses }) => status === 'online' && nodeVersion !== null && addresses.length === 0,
   );

@@ -1,7 +1,7 @@
 import { basename, extname, resolve } from 'node:path';
 import { nearWords } from '../../shared/did-you-mean.js';
 import { isRecord } from '../../shared/is-record.js';
-import { createFault, toFault, FOR_EDITORS, holds, joinKeyPath } from '../faults.js';
+import { createFault, toFault, FOR_EDITORS, describeFound, joinKeyPath } from '../faults.js';
 import { readEnvironment } from '../../app-spec/environment-fields.js';
 import { isUnset } from '../../app-spec/values.js';
 import {
@@ -53,7 +53,7 @@ export function emptyEntry(keyPath) {
 export function readEntry(entry, keyPath) {
   const read = emptyEntry(keyPath);
   if (!isRecord(entry))
-    return { ...read, faults: [createFault(keyPath, holds(entry), 'an object that describes an app')] };
+    return { ...read, faults: [createFault(keyPath, describeFound(entry), 'an object that describes an app')] };
   for (const [word, value] of Object.entries(entry)) {
     if (value === undefined || value === null || word === FOR_EDITORS) continue;
     try {

@@ -71,7 +71,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     try {
       const cut = begin(chunk);
       while (from < chunk.length)
-        from = took(chunk, from, disk.writeNow(file.ready(), rest(chunk, from, cut)), cut, onWritten);
+        from = finishWrite(chunk, from, disk.writeNow(file.ready(), rest(chunk, from, cut)), cut, onWritten);
       losses.recovered();
     } catch (error) {
       lose(chunk, from, error, onWritten);
@@ -89,7 +89,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
       const cut = begin(chunk);
       while (from < chunk.length) {
         writing = { chunk, onWritten, from };
-        from = took(chunk, from, await disk.writeLater(file.ready(), rest(chunk, from, cut)), cut, onWritten);
+        from = finishWrite(chunk, from, await disk.writeLater(file.ready(), rest(chunk, from, cut)), cut, onWritten);
       }
       losses.recovered();
     } catch (error) {
@@ -119,7 +119,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
    * @param {OnWritten} onWritten
    * @returns {number}  Where the rest of the chunk begins.
    */
-  function took(chunk, from, written, cut, onWritten) {
+  function finishWrite(chunk, from, written, cut, onWritten) {
     const next = from + written;
     onWritten(chunk.subarray(from, next), file.noteWritten(written));
     if (next === cut) file.rotate();

@@ -24,7 +24,7 @@ function open() {
     },
   };
   const session = new KeeperSession(context, {
-    introduce: async () => ({ snapshot: await context.link.request('snapshot', {}), orphans: [] }),
+    compareWithKeeper: async () => ({ snapshot: await context.link.request('snapshot', {}), orphans: [] }),
     onMet: () => void seen.push('met'),
     onLost: () => void seen.push('lost'),
     onEvent: (event) => void seen.push(`event: ${event}`),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { attend } from '../../../../lib/boot/watch-manager.js';
+import { superviseManager } from '../../../../lib/boot/watch-manager.js';
 import { homePaths } from '../../../../lib/shared/paths.js';
 import { waitFor } from '../../../helpers/wait-for.js';
 
@@ -53,7 +53,7 @@ function attended(watchdogMs) {
     say: (...fields) => void said.push(...fields),
     sent: async () => {},
   };
-  const done = attend({
+  const done = superviseManager({
     paths,
     notifier,
     keeperPid: () => 1234,

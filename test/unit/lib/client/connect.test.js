@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { visitKeeper } from '../../../../lib/boot/probe-manager.js';
+import { connectKeeper } from '../../../../lib/boot/probe-manager.js';
 import { connectOnly, connectOrLaunch } from '../../../../lib/client/connect.js';
 import { tryConnect } from '../../../../lib/client/try-connect.js';
 import { isRoot, NOBODY } from '../../../helpers/other-user.js';
@@ -257,6 +257,6 @@ test.runIf(process.platform === 'linux')(
       hint: expect.stringContaining(`mkdir -m 700 ${home}`),
     });
     // A process that watches the manager must not fail.
-    expect(await visitKeeper(join(home, 'run'), AbortSignal.timeout(10_000))).toBe(null);
+    expect(await connectKeeper(join(home, 'run'), AbortSignal.timeout(10_000))).toBe(null);
   },
 );

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { takeHome } from '../../../../lib/run/home.js';
+import { claimHome } from '../../../../lib/run/home.js';
 
 let folder;
 let said;
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 test('a run without NCLUST_HOME uses a new folder for its owner only, and removes it at the end', async () => {
-  const { home, leave } = await takeHome({ XDG_RUNTIME_DIR: folder }, say);
+  const { home, leave } = await claimHome({ XDG_RUNTIME_DIR: folder }, say);
   expect(home.startsWith(folder)).toBe(true);
   expect(statSync(home).mode & 0o777).toBe(0o700);
   leave();
@@ -24,14 +24,14 @@ test('a run without NCLUST_HOME uses a new folder for its owner only, and remove
 });
 
 test('a missing folder is skipped', async () => {
-  const { home, leave } = await takeHome({ XDG_RUNTIME_DIR: join(folder, 'nowhere') }, say);
+  const { home, leave } = await claimHome({ XDG_RUNTIME_DIR: join(folder, 'nowhere') }, say);
   expect(home.startsWith(folder)).toBe(false);
   leave();
 });
 
 test('a run uses NCLUST_HOME and does not remove it', async () => {
   const given = join(folder, 'home');
-  const { home, leave } = await takeHome({ NCLUST_HOME: given }, say);
+  const { home, leave } = await claimHome({ NCLUST_HOME: given }, say);
   expect(home).toBe(given);
   leave();
   expect(existsSync(given)).toBe(true);
@@ -43,7 +43,7 @@ test('a run does not use a NCLUST_HOME whose manager runs', async () => {
   const server = createServer();
   await new Promise((resolve) => void server.listen(join(given, 'run/keeper.1.sock'), () => resolve(undefined)));
   onTestFinished(() => void server.close());
-  const { home, leave } = await takeHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);
+  const { home, leave } = await claimHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);
   leave();
   expect(home).not.toBe(given);
   expect(said).toEqual([expect.stringContaining('a manager runs there')]);
@@ -55,19 +55,19 @@ test('a run does not use a home with a list of apps, unless a killed foreground 
   chmodSync(given, 0o700);
   const state = join(given, 'state.json');
   writeFileSync(state, '{"apps":[{}]}');
-  const other = await takeHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);
+  const other = await claimHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);
   other.leave();
   expect(other.home).not.toBe(given);
   expect(readFileSync(state, 'utf8')).toContain('apps');
   writeFileSync(join(given, 'run/output.sock'), '');
-  expect((await takeHome({ NCLUST_HOME: given }, say)).home).toBe(given);
+  expect((await claimHome({ NCLUST_HOME: given }, say)).home).toBe(given);
   expect(existsSync(state)).toBe(false);
 });
 
 test('a run does not use a NCLUST_HOME that is not writable', async () => {
   const given = join(folder, 'file');
   writeFileSync(given, '');
-  const { home, leave } = await takeHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);
+  const { home, leave } = await claimHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);
   leave();
   expect(home).not.toBe(given);
   expect(said).toEqual([
