@@ -69,7 +69,7 @@ function checkField(given, key, row, keyPath) {
   const value = given[key];
   if (value === undefined && row.default !== undefined) return structuredClone(row.default);
   if (row.accepts(value)) return value;
-  throw badSpec(`${keyPath}.${key}`, value, row.stored ?? '', row.isPrivate);
+  throw badSpec(`${keyPath}.${key}`, value, row.stored, row.isPrivate);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isRecord } from '../shared/is-record.js';
-import { flag, isText, oneOf, orNull, text, words } from './kinds.js';
+import { flag, isFilled, isText, oneOf, orNull, text, words } from './kinds.js';
 import { internal, REQUIRED, setting } from './row.js';
 
 /** @import { StoredKind } from './kinds.js' */
@@ -33,7 +33,10 @@ export const DERIVED = [
     needs: 'rollout',
     note: 'Absolute path of the program that is executed.',
   }),
-  internal('interpreterGiven', orNull(text, 'a choice of nclust'), null, { shownAs: 'interpreter', needs: 'nothing' }),
+  internal('interpreterGiven', orNull({ ...text, accepts: isFilled }, 'a choice of nclust'), null, {
+    shownAs: 'interpreter',
+    needs: 'nothing',
+  }),
   internal('execArgs', words, [], {
     shownAs: 'args',
     needs: 'rollout',

@@ -57,7 +57,8 @@ import { words } from './kinds.js';
  * @typedef {OwnRow & GivenKind & { key: string, help: string, flags?: string }} Setting  `key`: of
  *   the value in the options of commander.
  * @typedef {Setting & { name: string }} Attribute
- * @typedef {OwnRow & StoredKind & { field: string, needs: Needs, shownAs: string }} Field
+ * @typedef {OwnRow & StoredKind & { field: string, needs: Needs, shownAs: string, stored: string }}
+ *   Field
  */
 
 /** In the order of the documentation. */
@@ -94,6 +95,7 @@ function completeRow(row) {
     ...row,
     field,
     shownAs,
+    stored: row.stored ?? row.accepted,
     key: camelCase(
       flags === undefined
         ? name
@@ -123,10 +125,10 @@ function textOf(value) {
 
 /**
  * @param {string} flags
- * @returns {string}  "--stop-signal"
+ * @returns {string}  "--stop-signal". Throws without a long option.
  */
 export function longFlag(flags) {
-  return /** @type {string} */ (/--[a-z-]+/.exec(flags)?.[0]);
+  return /** @type {RegExpExecArray} */ (/--[a-z-]+/.exec(flags))[0];
 }
 
 /** `env_<name>` contains the variables of the environment that `--env <name>` chooses. */

@@ -8,9 +8,9 @@ export interface Versioning {
   type: 'git';
   /** Without password and token. */
   url: string | null;
-  revision: string;
+  revision: string | null;
   /** Message of the commit. */
-  comment: string;
+  comment: string | null;
   /** Whether tracked files had been changed. Null: git was too slow. */
   unstaged: boolean | null;
   branch: string;

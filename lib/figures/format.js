@@ -15,7 +15,7 @@ export function formatUptime(ms) {
   return `${Math.floor(ms / DAY_MS)}D`;
 }
 
-const UNITS = ['b', 'kb', 'mb', 'gb'];
+const UNITS = ['b', 'kb', 'mb', 'gb', 'tb'];
 
 /**
  * PM2's form: "0b", "12.3kb", "45.1mb", "1.2gb".

@@ -6,7 +6,8 @@ import { specChange } from '../config/spec/change.js';
 /** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
-const CHANGEABLE = new Set(['args', 'env', ...OPTIONS_OF.reload.map(({ key }) => key)]);
+/** The first attributes have no option. */
+const CHANGEABLE = new Set(['args', 'env', 'secrets', 'watchOptions', ...OPTIONS_OF.reload.map(({ key }) => key)]);
 
 /**
  * Turns attributes of a config file into parameters of the requests "restart" and "reload".

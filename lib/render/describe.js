@@ -1,12 +1,11 @@
 import { describeMetric, describeReadiness, describeStopSignal, listAddresses, UNIX_SOCKET } from '../figures/facts.js';
 import { clockTime, formatAgo, formatCoarse, formatCount } from '../figures/format.js';
 import { needsAttention, uptimeText } from '../figures/rows.js';
-import { describeAutorestart, describeListenFailure } from '../shared/death-text.js';
+import { describeAutorestart, describeListenFailure, isAsked } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
 import { describeDeath, isFinish } from './death.js';
 import { logRows, triggerRows } from './describe-rows.js';
 import { environmentLines } from './environment.js';
-import { isAsked } from './event-text.js';
 import { toSafeLine } from './log-lines.js';
 import { statusStyle } from './slots.js';
 import { renderTable } from './table.js';

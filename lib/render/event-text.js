@@ -2,8 +2,6 @@ import { formatCount } from '../figures/format.js';
 import { describeEnd, isAsked, quoteErrorLine } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
 
-export { isAsked };
-
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { Style } from './paint.js' */
 

@@ -33,7 +33,7 @@ const TABLE = {
   'daemon/control/metrics/host.js': ['readFileSync statfsSync', 'of the kernel, and the home'],
   'daemon/control/metrics/prometheus.js': ['lstatSync renameSync rmSync', OPERATOR],
   'daemon/control/recovery/find-orphans.js': [
-    'lstatSync readlinkSync statSync',
+    'lstatSync readIfThere readlinkSync statSync',
     'of the kernel, and the pipes in the home',
   ],
   'daemon/control/settings.js': ['statSync', HOME],
@@ -44,7 +44,7 @@ const TABLE = {
     HOME,
   ],
   'daemon/control/state/store.js': ['existsSync renameSync rmSync', HOME],
-  'daemon/control/status/pid-files.js': ['readdirSync writeFileSync', OWN_RIGHTS],
+  'daemon/control/status/pid-files.js': ['namesIn writeFileSync', OWN_RIGHTS],
   'daemon/control/triggers/app-watch.js': ['readFileSync stat', ASKS],
   'daemon/control/triggers/watcher.js': ['stat watch as watchFolder', ASKS],
   'daemon/control/update/installation.js': ['readFileSync readdirSync statSync', INSTALLED],

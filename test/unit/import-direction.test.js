@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { CONTROL_CODE } from '../../daemon/control/update/installation.js';
 import { importsOf, sourceFiles } from '../helpers/source-tree.js';
 import { MUTUAL, RULES, SHARED_TYPES } from './import-rules.js';
 
@@ -49,6 +50,13 @@ test('a row names only folders that its files import', () => {
     return allowed.filter((one) => !names.some((name) => name.startsWith(`${one}/`))).map((one) => `${folder}: ${one}`);
   });
   expect(idle).toEqual([]);
+});
+
+test('an update notices a change of any code that control runs', () => {
+  const named = [...rules].flatMap(([folder, names]) => (folder.startsWith(CONTROL) ? names : []));
+  expect(named.filter((name) => !CONTROL_CODE.some((part) => name === part || name.startsWith(`${part}/`)))).toEqual(
+    [],
+  );
 });
 
 test('no file imports itself through other files', () => {

@@ -1,10 +1,10 @@
 import { lstatSync, readlinkSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { readIfThere } from '../../../lib/shared/daemon/files.js';
 import {
   isAppOfHome,
   listPids,
   readEnviron,
-  readProcFile,
   readRealUid,
   readStat,
   realPath,
@@ -65,7 +65,7 @@ export function findOrphans({ home, run, mark, uidsOf, uids, ownUid = process.ge
     .filter((process) => isOurs(process, { uids: uidsOf(slotOf(process), marker(process) ?? ''), ownUid, run, proc }));
   const byPid = new Map(marked.map((process) => [process.pid, process]));
   const mains = marked.filter((process) => marker(byPid.get(process.ppid)) !== marker(process));
-  const bootMs = Number(/^btime (\d+)$/m.exec(readProcFile('.', 'stat', proc))?.[1] ?? 0) * 1000;
+  const bootMs = Number(/^btime (\d+)$/m.exec(readIfThere(`${proc}/stat`))?.[1] ?? 0) * 1000;
   /** @type {Map<string, Orphan>} */
   const orphans = new Map();
   for (const process of mains.sort((a, b) => Number(a.startTicks) - Number(b.startTicks))) {

@@ -14,6 +14,10 @@ import { saveIfPossible } from '../state/store.js';
 
 const LIMITS = { timeoutMs: 5_000, maxBytes: 1024 * 1024 };
 const COMMENT_MAX = 1_000;
+/** The user of the app chooses these texts, and each list of clients contains them. */
+const NAME_MAX = 255;
+const URL_MAX = 2_000;
+const REMOTES_MAX = 64;
 
 /** A reflog has the time of the last checkout, commit or pull. It may be empty after 90 days. */
 const QUESTIONS = `
@@ -102,6 +106,14 @@ async function findCheckout(folder) {
 }
 
 /**
+ * @param {string} text
+ * @param {number} max
+ */
+function isShort(text, max) {
+  return text.length <= max && !/\p{Cc}/u.test(text);
+}
+
+/**
  * Asks as the user of the app, because the configuration of a checkout may run programs.
  * @param {string} root
  * @param {AppSpec} spec
@@ -121,19 +133,19 @@ async function askGit(root, spec) {
   // After a limit was exceeded, the last parts are missing.
   const [branch, last = '', config = '', refs = '', status = ''] = output.split('\0');
   const [, update_time, revision, comment] = /^(?:HEAD@\{)?([\d:.TZ-]+)\}?\n(\w+)\n([^]*)$/.exec(last) ?? [];
-  if (revision === undefined) return null;
-  const urls = [...config.matchAll(/^remote\.(.+)\.url (.*)$/gm)].map(([, name, url]) => ({ name, url }));
-  const remotes = [...new Set(urls.map(({ name }) => name))];
+  if (revision === undefined || !isShort(branch, NAME_MAX)) return null;
+  const urls = [...config.matchAll(/^remote\.(.+)\.url (.*)$/gm)]
+    .map(([, name, url]) => ({ name, url }))
+    .filter(({ name }) => isShort(name, NAME_MAX));
+  const remotes = [...new Set(urls.map(({ name }) => name))].slice(0, REMOTES_MAX);
   const tracked = config.split('\n').find((line) => line.startsWith(`branch.${branch}.remote `));
+  const own = tracked?.slice(`branch.${branch}.remote `.length);
   const remote =
-    tracked?.slice(`branch.${branch}.remote `.length) ??
-    remotes.find((name) => name === 'origin') ??
-    remotes[0] ??
-    null;
+    remotes.find((name) => name === own) ?? remotes.find((name) => name === 'origin') ?? remotes[0] ?? null;
   const url = urls.find(({ name }) => name === remote)?.url ?? null;
   return {
     type: 'git',
-    url: url === null ? null : stripCredentials(url),
+    url: url !== null && isShort(url, URL_MAX) ? stripCredentials(url) : null,
     revision,
     comment: comment.trimEnd().slice(0, COMMENT_MAX),
     unstaged: status === '' ? null : /^[12u] /m.test(status),

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, readdirSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { followLinks } from '../../../lib/shared/host/follow-links.js';
 import {
@@ -9,6 +9,7 @@ import {
   statAsUser,
   readUser,
 } from '../../../lib/shared/host/as-user.js';
+import { namesIn } from '../../../lib/shared/daemon/files.js';
 import { isThere } from '../../../lib/shared/host/run-as-user.js';
 import { fileStem } from '../../../lib/shared/paths.js';
 import { listSeatsOfSlot } from '../state/registry.js';
@@ -215,14 +216,5 @@ function readPid({ path, user }) {
     return null;
   } finally {
     if (fd !== null) closeSync(fd);
-  }
-}
-
-/** @param {string} folder */
-function namesIn(folder) {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // The folder does not exist, because control has never written a pid file.
   }
 }

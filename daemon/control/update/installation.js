@@ -11,7 +11,14 @@ import { NclustError } from '../../../lib/shared/errors.js';
 /** @import { ExecFileException } from 'node:child_process' */
 
 /** The code of control. (The keeper computes the digest of daemon/keeper and daemon/agent.) */
-const OWN = ['package.json', 'daemon/control', 'lib/shared'];
+export const CONTROL_CODE = [
+  'package.json',
+  'daemon/control',
+  'lib/app-spec',
+  'lib/figures',
+  'lib/render',
+  'lib/shared',
+];
 
 /** Time limit for a probe, in ms. A probe takes 0.1 s on a fast disk. */
 const PROBE_MS = 20_000;
@@ -40,7 +47,7 @@ export function ownInstallation() {
  */
 export function controlDigest(root) {
   const hash = createHash('sha256');
-  for (const name of OWN.flatMap((part) => filesOf(root, part)))
+  for (const name of CONTROL_CODE.flatMap((part) => filesOf(root, part)))
     hash.update(`${name}\0`).update(readFileSync(join(root, name)));
   return hash.digest('hex');
 }

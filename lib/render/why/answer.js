@@ -1,8 +1,8 @@
 import { clockTime, formatAgo, formatCoarse, formatCount } from '../../figures/format.js';
 import { needsAttention, oldestStart, worstStatus } from '../../figures/rows.js';
-import { adviseOnPort } from '../../shared/death-text.js';
+import { adviseOnPort, isAsked } from '../../shared/death-text.js';
 import { formatDuration } from '../../shared/units.js';
-import { eventWords, findDeletion, isAsked, isFinish } from '../event-text.js';
+import { eventWords, findDeletion, isFinish } from '../event-text.js';
 import { describeRun, nameSubject } from './fold.js';
 
 /** @import { Story } from '../../commands/why.js' */

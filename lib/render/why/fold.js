@@ -1,6 +1,7 @@
+import { isAsked } from '../../shared/death-text.js';
 import { formatCount } from '../../figures/format.js';
 import { formatDuration } from '../../shared/units.js';
-import { eventStyle, eventWords, isAsked, isFinish } from '../event-text.js';
+import { eventStyle, eventWords, isFinish } from '../event-text.js';
 
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
 /** @import { Style } from '../paint.js' */

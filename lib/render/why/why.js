@@ -1,7 +1,7 @@
+import { isAsked } from '../../shared/death-text.js';
 // Knows: the text of "nclust why": the answer in one line, and the timeline below it.
 // Must not: read a file or ask the manager. The dashboard page loads answer.js and fold.js too.
 // Start at: renderWhy(), then explain() and foldEvents().
-import { isAsked } from '../event-text.js';
 import { renderColumns } from '../table.js';
 import { toOneLine } from '../text.js';
 import { clockTime, formatAgo } from '../../figures/format.js';

@@ -1,6 +1,7 @@
 import { clockTime, formatAgo, formatCount, formatDelay, formatPercent } from '../../../../lib/figures/format.js';
 import { groupByApp, mergeStatus, needsAttention } from '../../../../lib/figures/rows.js';
-import { eventWords, isAsked } from '../../../../lib/render/event-text.js';
+import { eventWords } from '../../../../lib/render/event-text.js';
+import { isAsked } from '../../../../lib/shared/death-text.js';
 import { explain, listCrashes } from '../../../../lib/render/why/answer.js';
 import { foldEvents } from '../../../../lib/render/why/fold.js';
 import { findBlocked } from '../../../../lib/shared/metrics.js';

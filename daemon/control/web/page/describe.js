@@ -11,7 +11,7 @@ import {
 import { clockTime, formatAgo } from '../../../../lib/figures/format.js';
 import { describeDeath, isFinish } from '../../../../lib/render/death.js';
 import { describeAutorestart, describeListenFailure } from '../../../../lib/shared/death-text.js';
-import { isAsked } from '../../../../lib/render/event-text.js';
+import { isAsked } from '../../../../lib/shared/death-text.js';
 import { formatDuration } from '../../../../lib/shared/units.js';
 import { lineText } from './logs.js';
 

@@ -53,6 +53,22 @@ describe('the versioning of an app', () => {
     expect(await versioningIn(join(root, 'src'))).toMatchObject({ unstaged: true });
   });
 
+  test('keeps no text that is too long or has control characters, because each list contains it', async () => {
+    const url = 'https://example.com/api.git';
+    for (let at = 0; at < 100; at += 1) git('config', `remote.r${at}.url`, url);
+    git('config', `remote.${'x'.repeat(300)}.url`, url);
+    git('config', 'remote.origin.url', `https://example.com/${'x'.repeat(2_000)}`);
+    const { remotes, remote, url: shown } = (await versioningIn(root)) ?? {};
+    expect([remotes.length, remotes.filter((name) => name.length > 255), remote, shown]).toEqual([
+      64,
+      [],
+      'origin',
+      null,
+    ]);
+    git('config', 'remote.origin.url', 'https://example.com/\u0007api');
+    expect(await versioningIn(root)).toMatchObject({ url: null });
+  });
+
   test('comes from the folder of the script or, if that is not in a checkout, from the folder of the app', async () => {
     expect(await versioningIn(root, { script: '/usr/bin/npm' })).toMatchObject({ repo_path: root });
     expect(await versioningIn('/', { script: join(root, 'src/app.js') })).toMatchObject({ repo_path: root });

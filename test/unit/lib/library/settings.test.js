@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { changesBySettings } from '../../../../lib/library/settings.js';
+import { makeSpec } from '../../control/make-spec.js';
+
+test('settings change attributes that have no option, too', () => {
+  const warnings = [];
+  const settings = { secrets: { TOKEN: '/run/token' }, watch_options: { depth: 1 }, env: { A: 1 }, script: 'other.js' };
+  const slots = /** @type {any} */ ([{ name: 'api', spec: makeSpec({ name: 'api' }) }]);
+  const { spec, specs } = changesBySettings(settings, slots, { cwd: '/', onWarning: (text) => warnings.push(text) });
+  expect({ spec, specs }).toMatchObject({
+    spec: { secrets: { TOKEN: { file: '/run/token' } }, watchOptions: { depth: 1 } },
+    specs: { api: { env: { A: '1' } } },
+  });
+  expect(warnings).toEqual([expect.stringContaining('"script" is ignored')]);
+});
