@@ -1,6 +1,5 @@
 import { carryOut } from '../cli/session/await-change.js';
 import { reportChange } from '../cli/session/outcome.js';
-import { newToken } from '../client/client.js';
 import { countSavedApps } from '../client/not-running.js';
 import { readLiveList, readSavedList, readRunningPm2 } from '../import/pm2-list.js';
 import { takeOver } from '../import/take-over.js';
@@ -73,15 +72,11 @@ export async function importList(context, [from, file], { live = false, dryRun =
   if (pid !== null && !json)
     context.talk(`PM2 still runs (pid ${pid}). Apps that need a port of PM2 can start only after: pm2 kill`);
   const client = await context.manager();
-  const { slots } = await carryOut(
-    context,
-    client,
-    'import',
-    { apps: fresh, wait, token: newToken() },
-    'Taking over from PM2',
-  ).catch((error) => {
-    throw explained(error, pid);
-  });
+  const { slots } = await carryOut(context, client, 'import', { apps: fresh, wait }, 'Taking over from PM2').catch(
+    (error) => {
+      throw explained(error, pid);
+    },
+  );
   return {
     ...found,
     ...(await reportChange(context, client, slots, { done: wait ? 'Took over' : 'Taking over', json })),

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import { carryOut } from '../cli/session/await-change.js';
-import { newToken } from '../client/client.js';
 import { notRunningError, printNotRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 
@@ -38,7 +37,7 @@ export async function update(context, _words, { wait, json }) {
     context,
     client,
     'update',
-    { root: ROOT, node: file, nodeVersion: version, wait, token: newToken() },
+    { root: ROOT, node: file, nodeVersion: version, wait },
     'Updating nclust',
   );
   /** @type {{ slots: unknown[], manager: Hello }} */

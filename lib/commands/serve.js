@@ -16,7 +16,6 @@ import { readUser } from '../shared/host/as-user.js';
 import { checkSpec } from '../app-spec/check.js';
 import { NclustError } from '../shared/errors.js';
 import { reportChange } from '../cli/session/outcome.js';
-import { newToken } from '../client/client.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Outcome } from '../cli/session/outcome.js' */
@@ -65,13 +64,7 @@ export async function serve(context, [path, port], options) {
   });
   const client = await context.manager();
   const { wait, force = false, json } = options;
-  const { slots } = await carryOut(
-    context,
-    client,
-    'start',
-    { specs: [spec], wait, force, token: newToken() },
-    `Starting ${spec.name}`,
-  );
+  const { slots } = await carryOut(context, client, 'start', { specs: [spec], wait, force }, `Starting ${spec.name}`);
   if (!json) context.talk(`${folder} is served on http://${formatAddress(settings)}`);
   return reportChange(context, client, slots, { done: wait ? 'Started' : 'Starting', json });
 }

@@ -1,3 +1,4 @@
+import { newToken } from '../../client/client.js';
 import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, moveUp } from '../../render/cursor.js';
 import { renderProgress } from '../../render/progress.js';
 import { NclustError } from '../../shared/errors.js';
@@ -8,18 +9,19 @@ import { NclustError } from '../../shared/errors.js';
 /** @import { Context } from './context.js' */
 
 /**
- * Sends a change to the manager, and waits for it unless `params.wait` is false. Shows progress on
+ * Sends a change to the manager, and waits for it unless `given.wait` is false. Shows progress on
  * a terminal, elsewhere only what loads for long. Ctrl-C ends the wait, but not the change.
  * @param {Context} context
  * @param {Client} client
  * @param {Method} method
- * @param {Record<string, unknown> & { token: string }} params
+ * @param {Record<string, unknown>} given  Parameters without a token.
  * @param {string} doing  "Reloading api".
  * @returns {Promise<any>}  The result. Rejects like Client.request(), and after Ctrl-C with
  *   ERR_NCLUST_INTERRUPTED.
  */
-export async function carryOut(context, client, method, params, doing) {
-  if (params.wait === false) return client.request(method, params);
+export async function carryOut(context, client, method, given, doing) {
+  const params = { ...given, token: newToken() };
+  if (given.wait === false) return client.request(method, params);
   const board = context.screen ? createBoard(context.screen, doing) : null;
   const sayLoading = createLoadingNote(context);
   const ignore = client.onNotification(({ method: word, params: said }) => {

@@ -1,7 +1,8 @@
 import { readVersion } from '../../shared/version.js';
+import { carryOut } from './await-change.js';
 
 /** @import { Client } from '../../client/client.js' */
-/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
+/** @import { Method, SlotStatus } from '../../shared/wire/protocol.js' */
 /** @import { Context } from './context.js' */
 
 /**
@@ -9,6 +10,22 @@ import { readVersion } from '../../shared/version.js';
  * @property {SlotStatus[]} slots  The slots that the command has changed.
  * @property {SlotStatus[]} all  The whole list; empty with --json.
  */
+
+/**
+ * Carries out a change of apps, and reports it.
+ * @param {Context} context
+ * @param {Client} client
+ * @param {Method} method
+ * @param {Record<string, unknown>} params
+ * @param {[doing: string, done: string]} verbs  "Stopping", "Stopped".
+ * @param {string[]} words  The apps, as the user named them.
+ * @param {Record<string, any>} options
+ * @returns {Promise<Outcome>}
+ */
+export async function change(context, client, method, params, [doing, done], words, { wait, json }) {
+  const { slots } = await carryOut(context, client, method, { ...params, wait }, `${doing} ${words.join(', ')}`);
+  return reportChange(context, client, slots, { done: wait ? done : doing, json });
+}
 
 /**
  * @template {{ name: string }} T

@@ -26,13 +26,7 @@ export async function apply(context, [word], options) {
   const client = await context.manager();
   const { wait, json } = options;
   /** @type {AskedPlan} */
-  const { plan, left, slots } = await carryOut(
-    context,
-    client,
-    'apply',
-    { ...request, wait, token: newToken() },
-    `Applying ${shown}`,
-  );
+  const { plan, left, slots } = await carryOut(context, client, 'apply', { ...request, wait }, `Applying ${shown}`);
   const changed = new Set(plan.filter(({ action }) => action !== 'none').map(({ name }) => name));
   const { all } =
     json || changed.size > 0

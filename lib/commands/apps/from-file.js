@@ -1,7 +1,6 @@
 import { basename, resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
 import { reportChange } from '../../cli/session/outcome.js';
-import { newToken } from '../../client/client.js';
 import { findConfig, isConfigName } from '../../config/find.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
@@ -61,7 +60,6 @@ export async function renewFromFile(context, how, file, options, read) {
     ...(config.file === null ? {} : { file: config.file }),
     ...(isCounted ? { isCounted } : {}),
     wait,
-    token: newToken(),
   };
   const names = config.specs.map(({ name }) => name).join(', ');
   /** @type {{ slots: SlotStatus[], plan?: PlanItem[] }} */
@@ -127,15 +125,14 @@ function explainInstances({ name, changes, kept }) {
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns
- *   {Promise<{ client: Client, targets: string[], all?: never } | { client: null, all: SlotStatus[] }>}
+ * @returns {Promise<{ client: Client | null, targets: string[], all: SlotStatus[] }>}
  *   Targets: the words, or those apps of the file that are in the list of the manager. Without a
  *   client, none of them is in the list, `all`. As in PM2, this is not an error, because a deploy
  *   script may delete the apps of a file before it starts them.
  */
 export async function reachTargets(context, words, options) {
   const file = splitFile(words);
-  if (file === null) return reachListed(context, words);
+  if (file === null) return { ...(await reachListed(context, words)), all: [] };
   const { readNames } = await import('../../config/file/read.js');
   const { names, file: path } = await readNames(readFileApps(context, file, options, {}));
   if (names.length === 0) throw noApps(path);
@@ -145,7 +142,7 @@ export async function reachTargets(context, words, options) {
   const targets = names.filter((name) => listed.has(name));
   const missing = quoteAll(names.filter((name) => !listed.has(name)));
   if (missing !== '') context.talk(`Not in the list: ${missing}.`);
-  return client && targets.length > 0 ? { client, targets } : { client: null, all: slots };
+  return { client: targets.length > 0 ? client : null, targets, all: slots };
 }
 
 /**

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { carryOut } from '../../cli/session/await-change.js';
-import { reportChange } from '../../cli/session/outcome.js';
-import { newToken } from '../../client/client.js';
+import { change } from '../../cli/session/outcome.js';
 import { readOptions, specFields } from '../../config/options/options.js';
 import { snapshot } from '../../config/spec/build.js';
 import { NclustError } from '../../shared/errors.js';
@@ -36,16 +34,11 @@ export async function restart(context, words, options, args = []) {
     ...(options.updateEnv ? { env: snapshot(context.env) } : {}),
     ...(options.watch ? { watch: true } : {}),
   };
-  const { slots } = await carryOut(
-    context,
-    client,
-    'restart',
-    { targets, wait: options.wait, ...changes, token: newToken() },
-    `Restarting ${words.join(', ')}`,
-  ).catch((error) => {
-    throw options.watch ? explainWatchedPath(context, error, words) : error;
-  });
-  return reportChange(context, client, slots, { done: options.wait ? 'Restarted' : 'Restarting', json: options.json });
+  return change(context, client, 'restart', { targets, ...changes }, ['Restarting', 'Restarted'], words, options).catch(
+    (error) => {
+      throw options.watch ? explainWatchedPath(context, error, words) : error;
+    },
+  );
 }
 
 /**
@@ -62,15 +55,12 @@ export async function reload(context, words, options, args = []) {
   if (file !== null) return renewFromFile(context, 'reload', file, options, overrideArgs(read, args));
   warnAboutFileOptions(context, 'reload', options);
   const { client, targets } = await reachListed(context, words);
-  const env = options.updateEnv ? { env: snapshot(context.env) } : {};
-  const { wait, json } = options;
   const changes = {
     ...commonChanges(specFields(read)),
     ...(await ownChanges(context, client, targets, { read, args })),
+    ...(options.updateEnv ? { env: snapshot(context.env) } : {}),
   };
-  const request = { targets, ...changes, wait, ...env, token: newToken() };
-  const { slots } = await carryOut(context, client, 'reload', request, `Reloading ${words.join(', ')}`);
-  return reportChange(context, client, slots, { done: wait ? 'Reloaded' : 'Reloading', json });
+  return change(context, client, 'reload', { targets, ...changes }, ['Reloading', 'Reloaded'], words, options);
 }
 
 /**

@@ -46,8 +46,7 @@ export async function resurrect(context, _targets, options) {
  */
 async function startSaved(context, client, wait, mayBeMissing) {
   try {
-    return (await carryOut(context, client, 'resurrect', { wait, token: newToken() }, 'Restoring the saved apps'))
-      .slots;
+    return (await carryOut(context, client, 'resurrect', { wait }, 'Restoring the saved apps')).slots;
   } catch (error) {
     if (mayBeMissing && error instanceof NclustError && error.code === 'ERR_NCLUST_DUMP_MISSING') return [];
     throw error;

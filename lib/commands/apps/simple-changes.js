@@ -1,5 +1,4 @@
-import { carryOut } from '../../cli/session/await-change.js';
-import { reportChange, summarise } from '../../cli/session/outcome.js';
+import { change, reportChange, summarise } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { NclustError } from '../../shared/errors.js';
 import { signalName } from '../../shared/host/signals.js';
@@ -17,17 +16,10 @@ import { reachListed } from './targets.js';
  * @returns {Promise<Outcome>}
  */
 export async function stop(context, words, options) {
-  const reached = await reachTargets(context, words, options);
-  if (!reached.client) return { slots: [], all: reached.all };
-  const { client, targets } = reached;
-  const { slots } = await carryOut(
-    context,
-    client,
-    'stop',
-    { targets, wait: options.wait, ...(options.watch ? { watch: true } : {}), token: newToken() },
-    `Stopping ${words.join(', ')}`,
-  );
-  return reportChange(context, client, slots, { done: options.wait ? 'Stopped' : 'Stopping', json: options.json });
+  const { client, targets, all } = await reachTargets(context, words, options);
+  if (!client) return { slots: [], all };
+  const watch = options.watch ? { watch: true } : {};
+  return change(context, client, 'stop', { targets, ...watch }, ['Stopping', 'Stopped'], words, options);
 }
 
 /**
@@ -37,17 +29,9 @@ export async function stop(context, words, options) {
  * @returns {Promise<Outcome>}
  */
 export async function deleteApps(context, words, options) {
-  const reached = await reachTargets(context, words, options);
-  if (!reached.client) return { slots: [], all: reached.all };
-  const { client, targets } = reached;
-  const { slots } = await carryOut(
-    context,
-    client,
-    'delete',
-    { targets, wait: options.wait, token: newToken() },
-    `Deleting ${words.join(', ')}`,
-  );
-  return reportChange(context, client, slots, { done: options.wait ? 'Deleted' : 'Deleting', json: options.json });
+  const { client, targets, all } = await reachTargets(context, words, options);
+  if (!client) return { slots: [], all };
+  return change(context, client, 'delete', { targets }, ['Deleting', 'Deleted'], words, options);
 }
 
 /**
@@ -57,18 +41,8 @@ export async function deleteApps(context, words, options) {
  * @returns {Promise<Outcome>}
  */
 export async function scale(context, [word, instances], options) {
-  const {
-    client,
-    targets: [target],
-  } = await reachListed(context, [word]);
-  const { slots } = await carryOut(
-    context,
-    client,
-    'scale',
-    { target, instances, wait: options.wait, token: newToken() },
-    `Scaling ${word}`,
-  );
-  return reportChange(context, client, slots, { done: options.wait ? 'Scaled' : 'Scaling', json: options.json });
+  const { client, targets } = await reachListed(context, [word]);
+  return change(context, client, 'scale', { target: targets[0], instances }, ['Scaling', 'Scaled'], [word], options);
 }
 
 /**

@@ -5,7 +5,6 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
 import { reportChange } from '../../cli/session/outcome.js';
-import { newToken } from '../../client/client.js';
 import { findConfig } from '../../config/find.js';
 import { readOptions, readPm2Variables, separateExitCodes, separateWatched } from '../../config/options/options.js';
 import { buildSpec, defaultName, locate, snapshot } from '../../config/spec/build.js';
@@ -77,7 +76,7 @@ export async function start(context, targets, options, args) {
             context,
             client,
             'start',
-            { specs, wait, force, token: newToken() },
+            { specs, wait, force },
             `Starting ${specs.map(({ name }) => name).join(', ')}`,
           )
         ).slots;
@@ -86,15 +85,8 @@ export async function start(context, targets, options, args) {
   const again =
     listed.length === 0
       ? []
-      : (
-          await carryOut(
-            context,
-            client,
-            method,
-            { targets: listed, ...shell, wait, token: newToken() },
-            `Starting ${listed.join(', ')}`,
-          )
-        ).slots;
+      : (await carryOut(context, client, method, { targets: listed, ...shell, wait }, `Starting ${listed.join(', ')}`))
+          .slots;
   const renewed = changed.length === 0 ? [] : await startChanged(context, client, changed, { read, args, options });
   const slots = [...started, ...again, ...renewed];
   const isOnlyAdded = read.autostart === false && again.length + renewed.length === 0;
@@ -208,7 +200,6 @@ async function startChanged(context, client, targets, { read: { name: _, ...read
     isFromFile: false,
     ...(read.instances === undefined ? {} : { isCounted: true }),
     wait: options.wait,
-    token: newToken(),
   };
   const names = specs.map((spec) => spec.name).join(', ');
   return (await carryOut(context, client, 'restartFromFile', request, `Starting ${names}`)).slots;
