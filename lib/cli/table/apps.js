@@ -146,11 +146,7 @@ export const MESSAGES = [
       'type into an app and see its output, until Ctrl-C; the separator is sent after each line instead of ' +
       'a newline',
     examples: ['nclust attach 0'],
-    load: load(
-      () => import('../../commands/messages.js'),
-      'attach',
-      async () => (await import('../../commands/messages.js')).renderAttached,
-    ),
+    load: load(() => import('../../commands/messages.js'), 'attach', 'renderAttached'),
   },
   {
     name: 'trigger',
@@ -171,10 +167,6 @@ export const MESSAGES = [
     help: 'open a running Node.js process to a debugger; of several instances, the first',
     options: [['--stop', 'close it to debuggers again'], JSON_OPTION],
     examples: ['nclust inspect api', 'nclust inspect 3 --stop'],
-    load: load(
-      () => import('../../commands/inspect.js'),
-      'inspect',
-      async () => (await import('../../commands/inspect.js')).renderInspected,
-    ),
+    load: load(() => import('../../commands/inspect.js'), 'inspect', 'renderInspected'),
   },
 ];

@@ -39,11 +39,7 @@ export const CONFIG = [
     words: '[config]',
     help: 'check a config file, and start nothing',
     options: [ONLY, ENV, JSON_OPTION],
-    load: load(
-      () => import('../../commands/config.js'),
-      'validate',
-      async () => (await import('../../commands/config.js')).renderValidated,
-    ),
+    load: load(() => import('../../commands/config.js'), 'validate', 'renderValidated'),
   },
   {
     name: 'init',

@@ -132,11 +132,7 @@ export const INFORMATION = [
       'nclust events api --type "died,gave-up,rollout:*" --since 1d',
       'nclust events --json | jq .',
     ],
-    load: load(
-      () => import('../../commands/events.js'),
-      'events',
-      async () => (await import('../../commands/events.js')).renderEvents,
-    ),
+    load: load(() => import('../../commands/events.js'), 'events', 'renderEvents'),
   },
   {
     name: 'stack',
@@ -145,11 +141,7 @@ export const INFORMATION = [
     help: 'print the JavaScript stack of a worker, even if its event loop is blocked',
     options: [JSON_OPTION],
     examples: ['nclust stack api', 'nclust stack 3 --json'],
-    load: load(
-      () => import('../../commands/stack.js'),
-      'stack',
-      async () => (await import('../../commands/stack.js')).renderStack,
-    ),
+    load: load(() => import('../../commands/stack.js'), 'stack', 'renderStack'),
   },
   {
     name: 'profile',

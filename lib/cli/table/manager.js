@@ -21,11 +21,7 @@ export const HOME = [
     words: '[key]',
     help: 'print a setting, or all of them',
     options: [JSON_OPTION],
-    load: loadSetting(
-      () => import('../../commands/settings.js'),
-      'get',
-      async () => (await import('../../commands/settings.js')).renderSettings,
-    ),
+    load: loadSetting(() => import('../../commands/settings.js'), 'get', 'renderSettings'),
   },
   {
     name: 'unset',
@@ -43,11 +39,7 @@ export const HOME = [
     words: '[key] [value]',
     help: 'the same as get; with a value, the same as set',
     options: [JSON_OPTION],
-    load: loadSetting(
-      () => import('../../commands/settings.js'),
-      'conf',
-      async () => (await import('../../commands/settings.js')).renderSettings,
-    ),
+    load: loadSetting(() => import('../../commands/settings.js'), 'conf', 'renderSettings'),
   },
   {
     name: 'config',
@@ -55,11 +47,7 @@ export const HOME = [
     help: 'the same as conf',
     isHidden: true,
     options: [JSON_OPTION],
-    load: loadSetting(
-      () => import('../../commands/settings.js'),
-      'conf',
-      async () => (await import('../../commands/settings.js')).renderSettings,
-    ),
+    load: loadSetting(() => import('../../commands/settings.js'), 'conf', 'renderSettings'),
   },
   {
     name: 'multiset',
@@ -151,22 +139,14 @@ export const BOOT = [
       'nclust startup --print',
       'nclust startup systemd -u deploy --hp /home/deploy',
     ],
-    load: load(
-      () => import('../../commands/startup.js'),
-      'startup',
-      async () => (await import('../../commands/startup.js')).renderStartup,
-    ),
+    load: load(() => import('../../commands/startup.js'), 'startup', 'renderStartup'),
   },
   {
     name: 'unstartup',
     words: '[platform]',
     help: 'undo startup; the manager and its apps keep running',
     options: [...PLACE, ...SHOW],
-    load: load(
-      () => import('../../commands/startup.js'),
-      'unstartup',
-      async () => (await import('../../commands/startup.js')).renderStartup,
-    ),
+    load: load(() => import('../../commands/startup.js'), 'unstartup', 'renderStartup'),
   },
   {
     name: 'daemon',

@@ -76,15 +76,17 @@ export function pm2OnlyOptions({ takesOptionsOf, words, options = [] }, describe
 }
 
 /**
- * @template {string} Name
- * @param {() => Promise<Record<Name, Loaded['run']>>} module
- * @param {Name} name
- * @param {() => Promise<Loaded['render']>} renderer
+ * @template {object} Module
+ * @param {() => Promise<Module>} module
+ * @param {keyof Module} name
+ * @param {keyof Module | (() => Promise<Loaded['render']>)} renderer  A key: the renderer in the
+ *   module.
  * @returns {() => Promise<Loaded>}
  */
 export function load(module, name, renderer) {
   return async () => {
-    const [found, render] = await Promise.all([module(), renderer()]);
+    const found = /** @type {any} */ (await module());
+    const render = typeof renderer === 'function' ? await renderer() : found[renderer];
     return { run: found[name], render, isAside: () => renderer === changeSummary };
   };
 }

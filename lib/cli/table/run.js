@@ -96,10 +96,6 @@ export const PUBLISH = [
       'nclust deploy production revert 1',
       'nclust deploy production exec "nclust list"',
     ],
-    load: load(
-      () => import('../../commands/deploy.js'),
-      'deploy',
-      async () => (await import('../../commands/deploy.js')).renderDeployLine,
-    ),
+    load: load(() => import('../../commands/deploy.js'), 'deploy', 'renderDeployLine'),
   },
 ];
