@@ -11,6 +11,12 @@ import { pause } from './wait-for.js';
 
 /** The share of the steps that kill control or keeper. */
 const KILL_SHARE = 1 / 6;
+/**
+ * After a third death of keepers within 30 s, an instance gets no channel, so nclust promises less
+ * (docs/lifecycle.md).
+ */
+const KEEPER_DEATHS_MAX = 2;
+const KEEPER_DEATHS_MS = 30_000;
 const SETTLE_EVERY = 10;
 const SETTLE_MS = 5_000;
 
@@ -32,12 +38,14 @@ export async function deleteAtRandom(home, { deletions, seed, tell = () => {} })
   const fork = await serve(home, 'http-echo', { name: 'fork' });
   await home.nclust('start', home.place('ticks'), '--name', 'ticks');
   const loads = [cluster, fork].map(({ url }) => startLoad(url, { connections: 2, pauseMs: 2, timeoutMs: 10_000 }));
+  /** @type {number[]} */
+  const keeperDeathsMono = [];
   let lost = null;
   let number = 0;
   try {
     while (number < deletions && lost === null) {
       number += 1;
-      const what = random() < KILL_SHARE ? await killOne(home, random) : deleteOne(home.home, random);
+      const what = random() < KILL_SHARE ? await killOne(home, random, keeperDeathsMono) : deleteOne(home.home, random);
       tell(`${number} ${what}`);
       await pause(Math.floor(random() * 400));
       if (number % SETTLE_EVERY === 0 || number === deletions)
@@ -81,9 +89,13 @@ function kindsOf(home) {
 /**
  * @param {Sandbox} home
  * @param {() => number} random
+ * @param {number[]} keeperDeathsMono
  */
-async function killOne(home, random) {
-  const half = random() < 0.5 ? 'controlPid' : 'keeperPid';
+async function killOne(home, random, keeperDeathsMono) {
+  const nowMono = performance.now();
+  const lately = keeperDeathsMono.filter((atMono) => nowMono - atMono < KEEPER_DEATHS_MS).length;
+  const half = random() < 0.5 || lately >= KEEPER_DEATHS_MAX ? 'controlPid' : 'keeperPid';
+  if (half === 'keeperPid') keeperDeathsMono.push(nowMono);
   const before = await home.waitFor('the manager', () => home.daemon());
   process.kill(before[half], 'SIGKILL');
   // With both dead, nclust promises less.
