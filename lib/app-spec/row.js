@@ -1,8 +1,9 @@
 /** @import { GivenKind, StoredKind } from './kinds.js' */
 /** @import { OwnRow, Row } from './table.js' */
 
-/** Defaults. */
+/** In place of a default: the spec must have the field. */
 export const REQUIRED = undefined;
+/** The default of an object. checkSpec() copies it. */
 export const EMPTY = {};
 
 /**

@@ -11,7 +11,6 @@ import { isUnset } from './values.js';
 import { words } from './kinds.js';
 
 /** @import { GivenKind, StoredKind } from './kinds.js' */
-/** @import { AppSpec } from './types.js' */
 
 /**
  * @typedef {'nothing' | 'live' | 'along' | 'scale' | 'rollout' | 'replace'} Needs  The effect of a

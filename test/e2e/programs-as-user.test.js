@@ -16,7 +16,7 @@ import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 
 const canTest = isRoot && spawnSync('script', ['--version']).status === 0;
 
-/** The app, the account "nobody", nclust (for git), git and a shell set these variables. */
+/** The app, its account, nclust (for git), git and a shell set these variables. */
 const ALLOWED = /^(PATH|LANG|HOME|USER|LOGNAME|OWN|SOCK|TZ|GIT_\w+|PWD|OLDPWD|SHLVL|_)$/;
 
 /** Each program that nclust runs as the user of the app, by the name of its reports. */

@@ -1,9 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { readProgramVariables } from '../../../lib/app-spec/layers.js';
 import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
 import { createSerial } from '../../../lib/shared/serial.js';
-import { readProgramVariables } from '../../../lib/app-spec/layers.js';
 import { saveIfPossible } from '../state/store.js';
 
 /** @import { AppSpec, Versioning } from '../../../lib/app-spec/types.js' */

@@ -210,6 +210,8 @@ export function createWholeLines(maxBytes = LINE_MAX_BYTES) {
  */
 function cut(bytes, maxBytes) {
   const end = bytes.lastIndexOf(NEWLINE) + 1;
+  // Most chunks are whole lines, which need no copy and no search for long lines.
+  if (end === bytes.length && end <= maxBytes) return { pieces: [{ bytes, isPart: false }], rest: NOTHING };
   /** @type {Piece[]} */
   const pieces = [];
   let from = 0;

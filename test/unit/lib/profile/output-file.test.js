@@ -77,7 +77,7 @@ describe.skipIf(!isRoot || process.platform !== 'linux')('in a folder of the use
     return output;
   }
 
-  /** "nobody" can do this at any time. */
+  /** The user of the app can do this at any time. */
   function exchange(folders, path) {
     renameSync(path, `${path}.before`);
     symlinkSync(join(folders.closed, 'secret'), path);
