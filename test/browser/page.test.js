@@ -26,7 +26,7 @@ const focused = (page) =>
   page.evaluate(() => document.activeElement?.dataset.key ?? document.activeElement?.textContent);
 
 describe('the table of apps', () => {
-  test('shows apps with their workers, and the token is neither in the address nor in the history', async () => {
+  test('the table shows apps and workers, and the token is neither in the address nor in the history', async () => {
     const manager = await fakeManager({ workers: three() });
     const page = await open(manager);
     await row(page, 'worker 2').waitFor();
@@ -51,7 +51,7 @@ describe('the table of apps', () => {
     expect(page.url()).not.toContain(TOKEN);
   });
 
-  test('updates figures without touching anything else', async () => {
+  test('the table updates figures without touching anything else', async () => {
     const manager = await fakeManager({
       workers: Array.from({ length: 500 }, (_, id) =>
         worker({ id, name: `app-${String(Math.floor(id / 5)).padStart(3, '0')}`, slot: id % 5 }),
@@ -85,7 +85,7 @@ describe('the table of apps', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
   });
 
-  test('can be used with the keyboard only', async () => {
+  test('the table can be used with the keyboard only', async () => {
     const page = await open(await fakeManager({ workers: three() }));
     await row(page, 'worker 2').waitFor();
     await row(page, 'app api').focus();
@@ -118,7 +118,7 @@ describe('the table of apps', () => {
     await row(page, 'app api').waitFor();
   });
 
-  test('can be sorted by any column, and marks that column', async () => {
+  test('the table can be sorted by any column, and marks that column', async () => {
     const page = await open(
       await fakeManager({
         workers: [
@@ -139,7 +139,7 @@ describe('the table of apps', () => {
     expect(await page.locator('[aria-sort]').count()).toBe(1);
   });
 
-  test('shows names with markup as text', async () => {
+  test('the table shows names with markup as text', async () => {
     const name = '<img src=x onerror="document.title=1">&amp;';
     const manager = await fakeManager({
       workers: [worker({ name, namespace: '<b>' })],
@@ -155,7 +155,7 @@ describe('the table of apps', () => {
     expect(await page.locator('#main img, #main script').count()).toBe(0);
   });
 
-  test('shows how to start if there is no app', async () => {
+  test('the table shows how to start if there is no app', async () => {
     const page = await open(await fakeManager({ workers: [] }));
     await see(page, '#no-apps', 'nclust start app.js -i max');
     expect(await barriers(page)).toEqual([]);
@@ -163,7 +163,7 @@ describe('the table of apps', () => {
 });
 
 describe('the page of an app', () => {
-  test('shows charts, facts, events, instances and logs', async () => {
+  test('the page of an app shows charts, facts, events, instances and logs', async () => {
     const manager = await fakeManager({ workers: three() });
     manager.state.events = [
       {
@@ -211,7 +211,7 @@ describe('the page of an app', () => {
     await see(page, '.answer', '“api” is no longer in the list.');
   });
 
-  test('follows, pauses and filters logs, and limits their number', async () => {
+  test('the page of an app follows, pauses and filters logs, and limits their number', async () => {
     const manager = await fakeManager();
     const page = await open(manager, '&app=api');
     await see(page, '.lines div', 'first line');
@@ -246,7 +246,7 @@ describe('the page of an app', () => {
     await expect.poll(() => manager.asked('logs').at(-1)).toMatchObject({ streams: ['err'] });
   });
 
-  test('ends its subscriptions when the user leaves it', async () => {
+  test('the page of an app ends its subscriptions when the user leaves it', async () => {
     const manager = await fakeManager();
     const page = await open(manager, '&app=api');
     await see(page, '.lines div', 'first line');
@@ -259,7 +259,7 @@ describe('the page of an app', () => {
 });
 
 describe('an action', () => {
-  test('shows its effect before, its progress during and its outcome after it', async () => {
+  test('an action shows its effect before, its progress during and its outcome after it', async () => {
     let finish = () => {};
     const manager = await fakeManager({
       mayAct: true,
@@ -314,7 +314,7 @@ describe('an action', () => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
-  test('that is refused shows the error and the hint of the manager', async () => {
+  test('an action that is refused shows the error and the hint of the manager', async () => {
     const manager = await fakeManager({
       mayAct: true,
       methods: {
@@ -331,7 +331,7 @@ describe('an action', () => {
     await see(page, '#dialog-title', 'Stopping “api” failed.');
   });
 
-  test('continues with the next manager, and is carried out once', async () => {
+  test('an action continues with the next manager, and is carried out once', async () => {
     let calls = 0;
     const manager = await fakeManager({
       mayAct: true,
@@ -348,7 +348,7 @@ describe('an action', () => {
     expect(second.token).toBe(first.token);
   });
 
-  test('is missing on a read-only page, which shows how to allow it', async () => {
+  test('an action is missing on a read-only page, which shows how to allow it', async () => {
     const page = await open(await fakeManager(), '&app=api');
     await see(page, '#rights', 'Read-only');
     await see(page, '.note', 'nclust web --allow-actions');
@@ -357,7 +357,7 @@ describe('an action', () => {
 });
 
 describe('the connection of a page', () => {
-  test('shows that it is lost and how old the figures are, and reconnects', async () => {
+  test('the page shows that its connection is lost and how old the figures are, and reconnects', async () => {
     const manager = await fakeManager();
     const page = await open(manager, '&app=api');
     await see(page, '.lines div', 'first line');
@@ -373,7 +373,7 @@ describe('the connection of a page', () => {
     await see(page, '.lines div', 'after it came back');
   });
 
-  test('is not shown as live if nothing arrives', async () => {
+  test('the connection is not shown as live if nothing arrives', async () => {
     const manager = await fakeManager();
     const page = await browser.page();
     await page.clock.install();
@@ -385,7 +385,7 @@ describe('the connection of a page', () => {
     await see(page, '#connection', /No updates\..*Figures are \d+s old/);
   });
 
-  test('loads the new page after an update of the manager', async () => {
+  test('the page loads its new version after an update of the manager', async () => {
     const manager = await fakeManager();
     const page = await open(manager);
     await page.evaluate(() => {
@@ -399,7 +399,7 @@ describe('the connection of a page', () => {
   test.each([
     ['without a token', '', 'This page needs its full address'],
     ['with a wrong token', `#token=${'b'.repeat(43)}`, 'This address is no longer valid'],
-  ])('is refused %s, and the page shows how to get the address', async (_, fragment, title) => {
+  ])('a page %s is refused, and shows how to get the address', async (_, fragment, title) => {
     const manager = await fakeManager();
     const page = await browser.page();
     await page.goto(`${manager.origin}/${fragment}`);
@@ -414,7 +414,7 @@ describe('the connection of a page', () => {
 });
 
 describe('accessibility of the page', () => {
-  test.each(['light', 'dark'])('has no axe findings in %s colours', async (colorScheme) => {
+  test.each(['light', 'dark'])('the page has no axe findings in %s colours', async (colorScheme) => {
     const manager = await fakeManager({
       mayAct: true,
       workers: [
@@ -441,7 +441,7 @@ describe('accessibility of the page', () => {
     expect(await barriers(page)).toEqual([]);
   });
 
-  test('uses the colours of the system until the user chooses others', async () => {
+  test('the page uses the colours of the system until the user chooses others', async () => {
     const page = await open(await fakeManager(), '', { colorScheme: 'dark' });
     const paper = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     const dark = await paper();
@@ -453,7 +453,7 @@ describe('accessibility of the page', () => {
     expect(await paper()).toBe(light);
   });
 
-  test('fits the width of a phone', async () => {
+  test('the page fits the width of a phone', async () => {
     const long = 'a-name-that-is-much-longer-than-anybody-would-think-of-but-it-is-allowed';
     const manager = await fakeManager({
       mayAct: true,

@@ -16,18 +16,18 @@ const INSIDE_WORDS = /\b(?:keepers?|seats?|admitted|parked|soak(?:s|ed|ing)?)\b/
 const pages = ['README.md', 'CHANGELOG.md', ...listPages()].map((page) => ({ page, ...measurePage(readPage(page)) }));
 
 describe.each(pages)('$page', ({ meanWords, tooWide, tooLong, twice }) => {
-  test('has lines that fit a terminal', () => expect(tooWide).toEqual([]));
+  test('the lines of the page fit a terminal', () => expect(tooWide).toEqual([]));
 
-  test('has short sentences', () => {
+  test('the sentences of the page are short', () => {
     expect(tooLong).toEqual([]);
     expect(meanWords).toBeLessThanOrEqual(MEAN_WORDS_MAX);
   });
 
-  test('is understood after one reading', () => expect(twice).toEqual([]));
+  test('the page is understood after one reading', () => expect(twice).toEqual([]));
 });
 
 describe.each(pages.filter(({ page }) => !INSIDE.includes(page)))('$page', ({ sentences, cells }) => {
-  test('has no word of the inside of nclust', () => {
+  test('the page has no word of the inside of nclust', () => {
     const unquoted = [...sentences, ...cells].map((text) => text.replace(/"[^"]*"/g, 'X'));
     expect(unquoted.filter((text) => INSIDE_WORDS.test(text))).toEqual([]);
   });

@@ -121,7 +121,7 @@ describe('addresses of a cluster', () => {
 });
 
 describe('an app that forks its own workers', () => {
-  test('runs as one worker under -i, because nclust does the forking', async () => {
+  test('a forking app runs as one worker under -i, because nclust does the forking', async () => {
     const home = await sandbox();
     const app = await home.app('forks-for-itself', { instances: 2 });
     const pids = await app.pids();
@@ -132,7 +132,7 @@ describe('an app that forks its own workers', () => {
     expect(home.processes().filter((one) => one.role === 'app')).toHaveLength(2);
   });
 
-  test('is its own primary in fork mode', async () => {
+  test('a forking app is its own primary in fork mode', async () => {
     const home = await sandbox();
     const app = await home.app('forks-for-itself');
     const [pid] = await app.pids();

@@ -37,11 +37,11 @@ describe.each(Object.keys(QUESTIONS).filter(isThere))('completion of %s', (shell
       .split('\n')
       .map((word) => word.split('\t')[0]);
 
-  test('completes commands', () => {
+  test('the shell completes commands', () => {
     expect(ask('nclust')).toEqual(expect.arrayContaining(['start', 'reload', 'logs']));
   });
 
-  test('completes the names of current apps, and files where a file is accepted', async () => {
+  test('the shell completes the names of current apps, and files where a file is accepted', async () => {
     await home.app('http-echo', { name: 'shop' });
     expect(ask('nclust reload')).toEqual(expect.arrayContaining(['shop', '0', 'all']));
     expect(ask('nclust start')).toEqual(expect.arrayContaining(['shop', 'http-echo.js']));

@@ -14,7 +14,7 @@ const READ_BYTES = 64 * 1024;
 const bytesOf = (lines) => lines.reduce((sum, line) => sum + line.length + 1, 0);
 
 describe('logs lose no line', () => {
-  test.each(['exit', 'throw', 'kill', 'nothing'])('when the app ends with: %s', async (end) => {
+  test.each(['exit', 'throw', 'kill', 'nothing'])('the log loses no line when the app ends with: %s', async (end) => {
     const home = await sandbox();
     await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', {
       env: { LINES: String(LINES), END: end },

@@ -7,7 +7,7 @@ import { sandbox } from '../helpers/sandbox.js';
 const appProcesses = (home) => processesOf(home).filter((one) => one.role === 'app');
 
 describe('stop ends the whole process tree', () => {
-  test('with children and grandchildren that ignore the signal', async () => {
+  test('stop ends children and grandchildren that ignore the signal', async () => {
     const home = await sandbox();
     await home.app('child-spawner', { flags: ['--min-uptime', '300', '--kill-timeout', '600'] });
     await home.waitFor('the tree to be complete', () => appProcesses(home.home).length === 3);
@@ -19,7 +19,7 @@ describe('stop ends the whole process tree', () => {
     ]);
   });
 
-  test('with a grandchild in its own session that has lost its parent', async () => {
+  test('stop ends a grandchild in its own session that has lost its parent', async () => {
     const home = await sandbox();
     await home.app('double-forks', { flags: ['--min-uptime', '300', '--kill-timeout', '2000'] });
     const left = await home.waitFor('the grandchild', () =>

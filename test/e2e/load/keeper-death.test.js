@@ -55,7 +55,7 @@ describe.each([
   ['cluster mode', 3],
   ['fork mode', undefined],
 ])('death of the keeper in %s', (_, instances) => {
-  test('after SIGKILL of the keeper under load, the workers serve until a new keeper has replaced them', async () => {
+  test('the workers serve after SIGKILL of the keeper under load until a new keeper has replaced them', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances });
     const old = await app.pids();
@@ -72,7 +72,7 @@ describe.each([
     expect(await app.instances()).toHaveLength(instances ?? 1);
   });
 
-  test('after SIGKILL of keeper and control, workers serve and log until the next command replaces them', async () => {
+  test('workers serve and log after SIGKILL of keeper and control until the next command replaces them', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances });
     const old = await app.pids();

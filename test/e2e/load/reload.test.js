@@ -19,14 +19,14 @@ async function repeat(times, act) {
 }
 
 describe('a reload loses no request', () => {
-  test('cluster mode: 3 reloads of 4 workers', async () => {
+  test('3 reloads of 4 workers in cluster mode lose no request', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 4, flags: QUICK });
     await loseNothing(app, EVERY_REQUEST, () => repeat(3, () => reload(home, app)));
     await untilNothingIsLeftOver(home);
   });
 
-  test('fork mode: 2 reloads of the only process', async () => {
+  test('2 reloads of the only process in fork mode lose no request', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { flags: QUICK });
     await loseNothing(app, EVERY_REQUEST, () => repeat(2, () => reload(home, app)));
@@ -36,7 +36,7 @@ describe('a reload loses no request', () => {
   test.runIf(isRoot).each([
     ['cluster', { instances: 3 }],
     ['fork', {}],
-  ])('%s mode, another user: 2 reloads', async (_mode, o) => {
+  ])('2 reloads in %s mode with another user lose no request', async (_mode, o) => {
     const home = await sandbox({ bin: openInstallation() });
     chmodSync(join(home.work, '..'), 0o755);
     const flags = [...QUICK, '--uid', String(NOBODY.uid), '--gid', String(NOBODY.gid)];
@@ -48,7 +48,7 @@ describe('a reload loses no request', () => {
   test.each([
     ['TLS', 'https', EVERY_REQUEST],
     ['HTTP/2 with TLS', 'h2', { http2: 2, 'keep-alive': 1, 'one-shot': 1 }],
-  ])('over %s: 2 reloads of 2 workers', async (_, PROTOCOL, clients) => {
+  ])('2 reloads of 2 workers over %s lose no request', async (_, PROTOCOL, clients) => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK, env: { ...tlsEnv, PROTOCOL } });
     await loseNothing({ url: app.url.replace('http:', 'https:') }, clients, () => repeat(2, () => reload(home, app)));

@@ -199,7 +199,7 @@ describe('an app that is both in the list and in the file', () => {
     });
   });
 
-  test('stop and delete end it even if its script is deleted, and name apps that are not in the list', async () => {
+  test('stop and delete end an app even if its script is deleted, and name apps that are not in the list', async () => {
     const home = await ecosystems();
     write(home, [
       { name: 'api', script: './server.js' },
@@ -224,7 +224,7 @@ describe('an app that is both in the list and in the file', () => {
     });
   });
 
-  test('reload changes it from fork to cluster mode', async () => {
+  test('reload changes an app from fork to cluster mode', async () => {
     const home = await ecosystems();
     const port = await takePort();
     write(home, [{ name: 'api', script: './server.js', port }]);
@@ -279,7 +279,7 @@ describe('a config with faults', () => {
 });
 
 describe('validate', () => {
-  test('shows the apps of a file and starts nothing', async () => {
+  test('validate shows the apps of a file and starts nothing', async () => {
     const home = await ecosystems();
     const result = await home.nclust('validate', 'apps.config.js');
     expect(result).toMatchObject({
@@ -293,7 +293,7 @@ describe('validate', () => {
     expect(existsSync(home.home)).toBe(false);
   });
 
-  test('reports every fault with --json', async () => {
+  test('validate reports every fault with --json', async () => {
     const home = await ecosystems();
     write(home, [{ name: 'bad', script: './missing.js', instances: 'many' }]);
     const result = await home.nclust('validate', '--json');
@@ -324,7 +324,7 @@ describe('init', () => {
     },
   );
 
-  test.runIf(existsSync('/proc/self'))('reports a folder that cannot be written to', async () => {
+  test.runIf(existsSync('/proc/self'))('init reports a folder that cannot be written to', async () => {
     const home = await sandbox();
     // Uses /proc/self, because not even root can write there.
     const result = await home.nclust('init', { cwd: '/proc/self' });
@@ -337,7 +337,7 @@ describe('init', () => {
     });
   });
 
-  test('writes a .cjs file in a package of ES modules', async () => {
+  test('init writes a .cjs file in a package of ES modules', async () => {
     const home = await sandbox();
     writeFileSync(join(home.work, 'package.json'), '{"type": "module"}');
     expect(await home.nclust('init')).toMatchObject({

@@ -16,7 +16,7 @@ const states = async (home) =>
   Object.fromEntries((await home.list()).map(({ name, slot, status }) => [`${name}/${slot}`, status]));
 
 describe('nclust daemon in the foreground', () => {
-  test('stops the apps on SIGTERM, and restores them when it runs again', async () => {
+  test('the daemon stops the apps on SIGTERM, and restores them when it runs again', async () => {
     const home = await sandbox();
     const first = await inForeground(home);
     await home.app('http-echo', { name: 'api', instances: 2 });
@@ -37,7 +37,7 @@ describe('nclust daemon in the foreground', () => {
     expect(home.processes()).toEqual([]);
   });
 
-  test('follows a manager that is already running', async () => {
+  test('the daemon follows a manager that is already running', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const before = await app.pids();
@@ -49,7 +49,7 @@ describe('nclust daemon in the foreground', () => {
     expect(home.processes()).toEqual([]);
   });
 
-  test('survives a kill of the keeper, and its workers survive a kill of the daemon', async () => {
+  test('the daemon survives a kill of the keeper, and its workers survive a kill of the daemon', async () => {
     const home = await sandbox();
     const running = await inForeground(home);
     const app = await home.app('http-echo');
@@ -69,7 +69,7 @@ describe('nclust daemon in the foreground', () => {
     expect(await next.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('starts the next manager when keeper and control are killed', async () => {
+  test('the daemon starts the next manager when keeper and control are killed', async () => {
     const home = await sandbox();
     const running = await inForeground(home);
     const app = await home.app('http-echo');
@@ -85,7 +85,7 @@ describe('nclust daemon in the foreground', () => {
     expect(home.processes()).toEqual([]);
   });
 
-  test('exits 0 after "nclust kill"', async () => {
+  test('the daemon exits 0 after "nclust kill"', async () => {
     const home = await sandbox();
     const running = await inForeground(home);
     await home.app('http-echo');
@@ -93,7 +93,7 @@ describe('nclust daemon in the foreground', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('exits 3 when another program stops the keeper, and reports that the list of apps is kept', async () => {
+  test('the daemon exits 3 when another program stops the keeper, and reports that the list is kept', async () => {
     const home = await sandbox();
     const running = await inForeground(home);
     await home.app('http-echo');
@@ -105,7 +105,7 @@ describe('nclust daemon in the foreground', () => {
 });
 
 describe('nclust daemon under systemd', () => {
-  test('sends READY=1 once the apps are up, then a watchdog ping again and again', async () => {
+  test('the daemon sends READY=1 once the apps are up, then a watchdog ping again and again', async () => {
     const home = await sandbox();
     const app = await home.app('listens-late', { env: { LATE_MS: '1500' } });
     const { keeperPid } = await home.daemon();
@@ -137,7 +137,7 @@ describe('nclust daemon under systemd', () => {
     expect(systemd.count('READY=1')).toBe(1);
   });
 
-  test('sends READY=1 even if an app cannot start', async () => {
+  test('the daemon sends READY=1 even if an app cannot start', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('crashes-at-boot'));
     process.kill((await home.daemon()).keeperPid, 'SIGTERM');
@@ -151,7 +151,7 @@ describe('nclust daemon under systemd', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('sends no ping while neither keeper nor control answers', async () => {
+  test('the daemon sends no ping while neither keeper nor control answers', async () => {
     const home = await sandbox();
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '400000' });
@@ -176,7 +176,7 @@ describe('nclust daemon under systemd', () => {
   test.each([
     ['control', 'controlPid'],
     ['keeper', 'keeperPid'],
-  ])('replaces a %s that hangs, and the app is still there', async (what, key) => {
+  ])('the daemon replaces a %s that hangs, and the app is still there', async (what, key) => {
     const home = await sandbox();
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '4000000' });
@@ -194,7 +194,7 @@ describe('nclust daemon under systemd', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('sends RELOADING=1 and READY=1 around a reload by SIGHUP', async () => {
+  test('the daemon sends RELOADING=1 and READY=1 around a reload by SIGHUP', async () => {
     const home = await sandbox();
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path });
@@ -208,7 +208,7 @@ describe('nclust daemon under systemd', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('hides its variables from apps, keeper and control', async () => {
+  test('the daemon hides the variables of systemd from apps, keeper and control', async () => {
     const home = await sandbox();
     const systemd = await notifySocket(home.work);
     const watched = { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '4000000', WATCHDOG_PID: '1' };
@@ -230,7 +230,7 @@ describe('nclust daemon under systemd', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('runs on with a warning if systemd cannot be reached', async () => {
+  test('the daemon runs on with a warning if systemd cannot be reached', async () => {
     const home = await sandbox();
     const running = await inForeground(home, { NOTIFY_SOCKET: join(home.work, 'nobody') });
     await home.waitFor('the warning', () => /systemd was not notified/.test(running.stderr()));

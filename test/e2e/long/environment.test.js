@@ -10,7 +10,7 @@ const SECRET = 'hunter2-correct-horse';
 const environments = async (app) => (await app.pids()).map(environmentOf);
 
 describe('env files', () => {
-  test('are read again at a reload, which also removes variables, but not after a crash', async () => {
+  test('env files are read again at a reload, which also removes variables, but not after a crash', async () => {
     const home = await sandbox();
     const file = join(home.work, 'app.env');
     writeFileSync(file, 'COLOUR="light blue"\nREMOVED=soon\n# a remark\nexport ALSO=1\n');
@@ -36,7 +36,7 @@ describe('env files', () => {
     }
   });
 
-  test('that cannot be read refuse a reload before anything changes', async () => {
+  test('env files that cannot be read refuse a reload before anything changes', async () => {
     const home = await sandbox();
     const file = join(home.work, 'app.env');
     writeFileSync(file, 'A=1\n');
@@ -79,7 +79,7 @@ describe('secrets', () => {
     return { home, app, client, file };
   }
 
-  test('are in the environment of the app and nowhere else', async () => {
+  test('secrets are in the environment of the app and nowhere else', async () => {
     const { home, app, client, file } = await withSecrets();
     for (const env of await environments(app))
       expect(env).toMatchObject({ PASSWORD: `${SECRET}-file`, TOKEN: `${SECRET}-command` });
@@ -143,7 +143,7 @@ describe('secrets', () => {
       if (role !== 'app') expect(JSON.stringify(environmentOf(other))).not.toContain(SECRET);
   });
 
-  test('that cannot be read stop a reload before it starts, with the reason', async () => {
+  test('secrets that cannot be read stop a reload before it starts, with the reason', async () => {
     const { home, app, file } = await withSecrets();
     const pids = await app.pids();
     unlinkSync(file);
@@ -155,7 +155,7 @@ describe('secrets', () => {
     expect(await app.pids()).toEqual(pids);
   });
 
-  test('are read again at a reload, and by a control that restarts an instance', async () => {
+  test('secrets are read again at a reload, and by a control that restarts an instance', async () => {
     const { home, app, file } = await withSecrets();
     writeFileSync(file, `${SECRET}-second`);
     const [pid] = await app.pids();
@@ -175,7 +175,7 @@ describe('secrets', () => {
     expect((await environments(app))[0].PASSWORD).toBe(`${SECRET}-third`);
   });
 
-  test('that take long do not block other commands', async () => {
+  test('secrets that take long do not block other commands', async () => {
     const { home, app, client } = await withSecrets();
     const gate = join(home.work, 'gate');
     execFileSync('mkfifo', [gate]);
@@ -193,7 +193,7 @@ describe('secrets', () => {
 });
 
 describe('the environment of an app', () => {
-  test('lacks filtered variables, has incremented ones, and names the instance', async () => {
+  test('the environment lacks filtered variables, has incremented ones, and names the instance', async () => {
     const home = await sandbox();
     const env = { AWS_KEY: '1', MY_TOKEN: '1', KEPT: '1', BASE: '100' };
     const app = await home.app('http-echo', {
@@ -219,7 +219,7 @@ describe('the environment of an app', () => {
     for (const one of updated) for (const name of ['AWS_KEY', 'KEPT']) expect(one).not.toHaveProperty(name);
   });
 
-  test('has nothing from the shell if everything is filtered', async () => {
+  test('the environment has nothing from the shell if everything is filtered', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('ticks'), '--filter-env', '--name', 'bare');
     const [{ pid }] = await home.list();
@@ -230,7 +230,7 @@ describe('the environment of an app', () => {
     ).toEqual(['NCLUST_HOME', 'NCLUST_INSTANCE', 'NODE_APP_INSTANCE', 'PM2_HOME', 'name', 'pm_id']);
   });
 
-  test('loses a declared variable in the reload that removes it', async () => {
+  test('the environment loses a declared variable in the reload that removes it', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2 });
     const client = await home.connect();
@@ -245,7 +245,7 @@ describe('the environment of an app', () => {
     }
   });
 
-  test('with an increment_var that does not exist is refused before the start', async () => {
+  test('an app with an increment_var that does not exist is refused before the start', async () => {
     const home = await sandbox();
     const refused = await home.nclust('start', home.place('ticks'), '--increment-var', 'PORT');
     expect(refused).toMatchObject({ exitStatus: 1, stdout: '' });

@@ -39,7 +39,7 @@ describe.each([
   ['cluster', ['-i', '2']],
   ['fork', []],
 ])('a taken port in %s mode', (_mode, instances) => {
-  test.each(APPS)('makes %s fail with the port and its holder', { timeout: 120_000 }, async (name, script, env) => {
+  test.each(APPS)('%s fails with the taken port and its holder', { timeout: 120_000 }, async (name, script, env) => {
     const home = await sandbox();
     symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
     for (const [port, holder] of await holdPort(home)) {

@@ -43,7 +43,7 @@ describe.skipIf(!hasNamespaces)('the runtime as the first process of a container
     ['0', 0],
     ['5', 5],
     ['127', 127],
-  ])('exits with the status of the app: %s', async (code, exitStatus) => {
+  ])('the runtime exits with the status of the app: %s', async (code, exitStatus) => {
     const home = await sandbox();
     expect(
       (
@@ -53,7 +53,7 @@ describe.skipIf(!hasNamespaces)('the runtime as the first process of a container
     ).toBe(exitStatus);
   });
 
-  test.each(['SIGTERM', 'SIGINT', 'SIGQUIT'])('stops the apps on %s and then exits', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT', 'SIGQUIT'])('the runtime stops the apps on %s and then exits', async (signal) => {
     const home = await sandbox();
     const run = asFirstProcess(home, runtime(fixturePath('names-the-signal')));
     await home.waitFor('the app to run', () => run.stdout().includes('is there'));
@@ -63,7 +63,7 @@ describe.skipIf(!hasNamespaces)('the runtime as the first process of a container
     expect(result.stdout).toContain('got SIG');
   });
 
-  test('exits on a signal that arrives before anything runs', async () => {
+  test('the runtime exits on a signal that arrives before anything runs', async () => {
     const home = await sandbox();
     const programs = join(home.work, 'programs');
     mkdirSync(programs);
@@ -78,7 +78,7 @@ describe.skipIf(!hasNamespaces)('the runtime as the first process of a container
     expect(result).toMatchObject({ exitStatus: 143, stdout: '', stderr: '' });
   });
 
-  test.skipIf(hasExecve)('exits on a signal that arrives while it reads the config', async () => {
+  test.skipIf(hasExecve)('the runtime exits on a signal that arrives while it reads the config', async () => {
     const home = await sandbox();
     writeFileSync(
       join(home.work, 'app.config.cjs'),
@@ -89,7 +89,7 @@ describe.skipIf(!hasNamespaces)('the runtime as the first process of a container
     expect(result).toMatchObject({ exitStatus: 143, stdout: '', stderr: '' });
   });
 
-  test('reloads on SIGHUP', async () => {
+  test('the runtime reloads on SIGHUP', async () => {
     const home = await sandbox();
     const run = asFirstProcess(home, runtime(fixturePath('names-the-signal')));
     await home.waitFor('the app to be online', async () =>
@@ -101,7 +101,7 @@ describe.skipIf(!hasNamespaces)('the runtime as the first process of a container
     expect((await run.done).exitStatus).toBe(0);
   });
 
-  test('reaps orphans that have exited', async () => {
+  test('the runtime reaps orphans that have exited', async () => {
     const home = await sandbox();
     const run = asFirstProcess(home, runtime(fixturePath('orphans-that-end.cjs')), { env: { COUNT: '5' } });
     await home.waitFor('the app to leave its orphans', () => run.stdout().includes('has left them behind'));
@@ -111,7 +111,7 @@ describe.skipIf(!hasNamespaces)('the runtime as the first process of a container
     expect((await run.done).exitStatus).toBe(0);
   });
 
-  test('reads a config from stdin', async () => {
+  test('the runtime reads a config from stdin', async () => {
     const home = await sandbox();
     const input = JSON.stringify({ apps: [{ name: 'api', script: fixturePath('crashes-after'), autorestart: false }] });
     expect((await asFirstProcess(home, runtime('-'), { input, env: { CODE: '6' } }).done).exitStatus).toBe(6);
@@ -138,7 +138,7 @@ describe.skipIf(!hasNamespaces)('the runtime as the first process of a container
     expect(result.stderr.match(/stays a zombie/g)).toHaveLength(1);
   });
 
-  test('uses /dev/shm as its home if nothing else can be written to', async () => {
+  test('the runtime uses /dev/shm as its home if nothing else can be written to', async () => {
     const home = await sandbox();
     const root = join(home.work, 'root');
     mkdirSync(root);

@@ -24,7 +24,7 @@ describe('a program that removes files of the home stops no app:', () => {
     ['everything', () => true],
   ];
 
-  test.each(REMOVED)('%s', async (_, isRemoved) => {
+  test.each(REMOVED)('the removal of %s stops no app', async (_, isRemoved) => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: 2 });
     const pids = await app.pids();
@@ -44,7 +44,7 @@ describe('a program that removes files of the home stops no app:', () => {
     await untilOutputArrives(home, app);
   });
 
-  test.each(['controlPid', 'keeperPid'])('every file but the list, before %s dies', async (half) => {
+  test.each(['controlPid', 'keeperPid'])('removal of all but the list before %s dies stops no app', async (half) => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: 2 });
     const before = await home.daemon();
@@ -56,7 +56,7 @@ describe('a program that removes files of the home stops no app:', () => {
     expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
   });
 
-  test('the list, before control dies: list reports the loss, and the apps keep running', async () => {
+  test('list reports that the list was removed before control died, and the apps keep running', async () => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: 2 });
     const { controlPid } = await home.daemon();
@@ -91,7 +91,7 @@ describe('the folder of the home itself was removed:', () => {
     expect(existsSync(home.home)).toBe(false);
   });
 
-  test('if the folder is made again at once, the apps go on', async () => {
+  test('the apps go on if the folder of the home is made again at once', async () => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: 2 });
     const pids = await app.pids();

@@ -101,7 +101,7 @@ describe('the home belongs to its owner only', () => {
 });
 
 describe('a home in a folder that other users may write to', () => {
-  test('is refused with the command that fixes it, and works after that', async () => {
+  test('an unsafe home is refused with the command that fixes it, and works after that', async () => {
     const home = await sandbox();
     const open = join(home.work, 'open');
     mkdirSync(open);
@@ -117,7 +117,7 @@ describe('a home in a folder that other users may write to', () => {
     expect(await home.nclust('kill', { env })).toMatchObject({ exitStatus: 0 });
   });
 
-  test('is refused by the next control and the next keeper, and the app keeps serving', async () => {
+  test('an unsafe home is refused by the next control and the next keeper, and the app keeps serving', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const pids = await app.pids();
@@ -153,7 +153,7 @@ test.runIf(isRoot)('a user without an account runs an app from a folder of a con
 });
 
 describe('a home that cannot be used is reported at once', () => {
-  test('below a file', async () => {
+  test('a home below a file is reported at once', async () => {
     const home = await sandbox();
     const file = join(home.work, 'file');
     writeFileSync(file, '');
@@ -162,7 +162,7 @@ describe('a home that cannot be used is reported at once', () => {
     expect(result.stderr).toContain(join(file, 'home'));
   });
 
-  test('that is a file', async () => {
+  test('a home that is a file is reported at once', async () => {
     const home = await sandbox();
     const file = join(home.work, 'file');
     writeFileSync(file, '');
@@ -171,7 +171,7 @@ describe('a home that cannot be used is reported at once', () => {
     expect(result.stderr).toMatch(/not a directory/);
   });
 
-  test.runIf(isRoot)('that is not writable', async () => {
+  test.runIf(isRoot)('a home that is not writable is reported at once', async () => {
     const home = await sandbox();
     const root = dirname(home.work);
     chmodSync(root, 0o755);
@@ -186,7 +186,7 @@ describe('a home that cannot be used is reported at once', () => {
     expect(existsSync(home.home)).toBe(false);
   });
 
-  test('whose path is too long for a socket', async () => {
+  test('a home whose path is too long for a socket is reported at once', async () => {
     const home = await sandbox();
     const long = join(home.work, 'x'.repeat(90));
     const result = await home.nclust('start', home.place('keeps-alive'), { env: { NCLUST_HOME: long } });

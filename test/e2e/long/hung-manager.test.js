@@ -77,7 +77,7 @@ describe('kill ends the apps and the manager', () => {
         process.kill(controlPid, 'SIGKILL');
       },
     ],
-  ])('if %s', async (_, hang) => {
+  ])('kill ends the apps and the manager if %s', async (_, hang) => {
     const home = await sandbox();
     await serve(home, 'http-echo', { instances: 2 });
     hang(await home.daemon());
@@ -85,7 +85,7 @@ describe('kill ends the apps and the manager', () => {
     expect(home.processes()).toEqual([]);
   });
 
-  test('if control hangs while it waits for them', async () => {
+  test('kill ends the apps and the manager if control hangs while it waits for them', async () => {
     const home = await sandbox();
     await home.app('ignores-sigterm', { flags: ['--kill-timeout', '2000'] });
     const { controlPid } = await home.daemon();
@@ -145,7 +145,7 @@ describe('Node.js and the package of the manager were removed, as by nvm uninsta
       expect(await nclust('update')).toMatchObject({ exitStatus: 0 });
     }));
 
-  test('without a keeper, commands say so, and update brings one', () =>
+  test('commands without a keeper report that it cannot be started, and update brings one', () =>
     withOldNode(async ({ home, remove, nclust }) => {
       const { keeperPid } = await home.daemon();
       remove();

@@ -22,7 +22,7 @@ describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: the log ha
   test.each([
     ['fork mode', []],
     ['cluster mode', ['-i', '1']],
-  ])('from a Node.js app in %s', async (_, flags) => {
+  ])('the log of a Node.js app in %s has each line once, in order', async (_, flags) => {
     const home = await sandbox();
     const slot = await runToItsEnd(home, 'floods-stdout', end, flags);
     expectLines(wholeLogLines(slot.outFile), numbered('floods-stdout out', LINES));
@@ -33,7 +33,7 @@ describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: the log ha
     if (end === 'throw') expect(readFileSync(slot.errorFile, 'utf8')).toMatch(/floods-stdout is done\n +at /);
   });
 
-  test.each(['floods-python.py', 'floods-shell.sh'])('from %s', async (fixture) => {
+  test.each(['floods-python.py', 'floods-shell.sh'])('the log of %s has each line once, in order', async (fixture) => {
     const home = await sandbox();
     const slot = await runToItsEnd(home, fixture, end);
     expectLines(wholeLogLines(slot.outFile), numbered('floods out', LINES));

@@ -153,7 +153,7 @@ describe.each([['raw'], ['with dates', '--time']])('lines of up to 5 MB (%s)', (
     print(${LENGTHS.at(-1)});
     process.stdin.once('data', () => ${JSON.stringify(LENGTHS.slice(0, -1))}.forEach(print));`;
 
-  test('are one line and one record in logs, in a pipe, and while following', async () => {
+  test('a long line is one line and one record in logs, in a pipe, and while following', async () => {
     const home = await sandbox();
     await program(home, 'ticker', TICKS);
     await program(home, 'long', `setInterval(() => {}, 1e6); ${code}`, flags);

@@ -13,7 +13,7 @@ const SIZES = [
 
 describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : ''}`, () => {
   test.each(SIZES)(
-    'asks before restart, reload, scale and stop, and then does them, at $columns x $rows',
+    'monit asks before restart, reload, scale and stop, and then does them, at $columns x $rows',
     async (size) => {
       const home = await sandbox();
       await startCode(home, 'api', SAYS, '-i', '2');
@@ -49,7 +49,7 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     ['SIGTERM', 143],
     ['SIGHUP', 129],
     ['SIGINT', 0],
-  ])('restores the terminal after %s', async (way, status) => {
+  ])('monit restores the terminal after %s', async (way, status) => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS);
     const screen = openMonit(home, { columns: 80, rows: 24 });
@@ -62,7 +62,7 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     expect(screen.modes()).toBe('0 1 1');
   });
 
-  test('restores the terminal after a bug and shows the error', async () => {
+  test('monit restores the terminal after a bug and shows the error', async () => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS);
     const fault = join(home.work, 'fault.cjs');
@@ -74,7 +74,7 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     expect(screen.modes()).toBe('0 1 1');
   });
 
-  test('exits when its terminal is closed, and the manager and the apps run on', async () => {
+  test('monit exits when its terminal is closed, and the manager and the apps run on', async () => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS);
     const screen = openMonit(home, { columns: 80, rows: 24 });
@@ -87,7 +87,7 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     expect(await home.list()).toMatchObject([{ pid: before[0].pid, status: 'online' }]);
   });
 
-  test('shows, sorts, filters and scrolls five hundred workers', async () => {
+  test('monit shows, sorts, filters and scrolls five hundred workers', async () => {
     const home = await sandbox();
     await home.nclust('start', 'sleep', '--name', 'many', '-i', '499', '--no-wait', '--', '100000');
     await startCode(home, 'api', SAYS);
@@ -107,7 +107,7 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     await expectCleanEnd(screen, 0);
   });
 
-  test('writes little while nothing changes, and no colours with NO_COLOR', async () => {
+  test('monit writes little while nothing changes, and no colours with NO_COLOR', async () => {
     const home = await sandbox();
     await startCode(home, 'api', 'setInterval(() => {}, 1e6)', '-i', '4');
     const screen = openMonit(home, { columns: 80, rows: 24 }, { NO_COLOR: '1' });

@@ -71,7 +71,7 @@ describe.each([
   ['fork', 0],
   ['cluster', 2],
 ])('apps that probe for a free port, in %s mode', { timeout: 180_000 }, (_mode, instances) => {
-  test(`get their own ports on ${ROUNDS} fresh starts`, async () => {
+  test(`probing apps get their own ports on ${ROUNDS} fresh starts`, async () => {
     const home = await sandbox();
     const ports = await place(home, instances);
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -82,7 +82,7 @@ describe.each([
     }
   });
 
-  test(`keep their ports over ${ROUNDS} restarts`, async () => {
+  test(`probing apps keep their ports over ${ROUNDS} restarts`, async () => {
     const home = await sandbox();
     const ports = await place(home, instances);
     const started = await home.nclust('start', 'apps.json');
@@ -94,7 +94,7 @@ describe.each([
     }
   });
 
-  test(`keep their ports over ${ROUNDS} kills`, async () => {
+  test(`probing apps keep their ports over ${ROUNDS} kills`, async () => {
     const home = await sandbox();
     const ports = await place(home, instances);
     const started = await home.nclust('start', 'apps.json');
@@ -106,7 +106,7 @@ describe.each([
     }
   });
 
-  test('lose no request in a reload', async () => {
+  test('probing apps lose no request in a reload', async () => {
     const home = await sandbox();
     const ports = await place(home, instances);
     expect(await home.nclust('start', 'apps.json')).toMatchObject({ exitStatus: 0 });

@@ -7,7 +7,7 @@ const untilStatus = (home, status) =>
   home.waitFor(`status "${status}"`, async () => (await home.list()).find((slot) => slot.status === status));
 
 describe('an app that crashes', () => {
-  test('is restarted at once after a stable uptime', async () => {
+  test('an app that crashes is restarted at once after a stable uptime', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { flags: ['--min-uptime', '100'] });
     const [first] = await app.pids();
@@ -30,7 +30,7 @@ describe('an app that crashes', () => {
     expect(await app.get()).toMatchObject({ slot: '0' });
   });
 
-  test('again and again waits twice as long each time, and is finally given up', async () => {
+  test('an app that crashes again and again waits twice as long each time, and is finally given up', async () => {
     const home = await sandbox();
     await home.nclust(
       'start',
@@ -51,7 +51,7 @@ describe('an app that crashes', () => {
     gaps.forEach((gap, i) => expect(gap).toBeGreaterThanOrEqual(100 * 2 ** i));
   });
 
-  test('with an exit code in --stop-exit-codes is not restarted', async () => {
+  test('an app that exits with a code in --stop-exit-codes is not restarted', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('crashes-after'), '--no-wait', '--stop-exit-codes', '0,42', {
       env: { AFTER_MS: '50', CODE: '42' },
@@ -60,7 +60,7 @@ describe('an app that crashes', () => {
     expect(slot).toMatchObject({ restarts: 0, lastDeath: { code: 42 } });
   });
 
-  test('with another exit code is restarted', async () => {
+  test('an app that exits with a code outside of --stop-exit-codes is restarted', async () => {
     const home = await sandbox();
     await home.nclust(
       'start',
@@ -75,7 +75,7 @@ describe('an app that crashes', () => {
     expect(await untilStatus(home, 'errored')).toMatchObject({ restarts: 1 });
   });
 
-  test('with --no-autorestart is not restarted', async () => {
+  test('an app with --no-autorestart is not restarted after a crash', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', {
       env: { AFTER_MS: '50' },
@@ -83,7 +83,7 @@ describe('an app that crashes', () => {
     expect(await untilStatus(home, 'stopped')).toMatchObject({ restarts: 0, lastDeath: { code: 1, cause: 'crash' } });
   });
 
-  test('with --restart-delay is restarted after that delay', async () => {
+  test('an app with --restart-delay is restarted after that delay', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { flags: ['--min-uptime', '100', '--restart-delay', '700'] });
     const [first] = await app.pids();
@@ -100,7 +100,7 @@ describe('an app that crashes', () => {
 });
 
 describe('describe shows why an app died', () => {
-  test('after an exit: the exit code and the last lines of stderr', async () => {
+  test('describe shows the exit code and the last lines of stderr after an exit', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', {
       env: { AFTER_MS: '100', CODE: '7' },
@@ -111,7 +111,7 @@ describe('describe shows why an app died', () => {
     expect(stdout).toMatch(/crashes-after \d+ crashes now/);
   });
 
-  test('after a signal: its name', async () => {
+  test('describe names the signal that ended the app', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', {
       env: { AFTER_MS: '100', SIGNAL: 'SIGSEGV' },
@@ -120,7 +120,7 @@ describe('describe shows why an app died', () => {
     expect((await home.nclust('describe', 'crashes-after')).stdout).toMatch(/SIGSEGV/);
   });
 
-  test('after running out of memory: the cause', async () => {
+  test('describe shows that the app ran out of memory', async () => {
     const home = await sandbox();
     await home.nclust(
       'start',
@@ -139,7 +139,7 @@ describe('describe shows why an app died', () => {
     expect((await home.nclust('describe', 'heap-oom')).stdout).toMatch(/out of memory/i);
   });
 
-  test('after a command: which one', async () => {
+  test('describe shows which command ended the app', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     await home.nclust('restart', app.name);

@@ -10,7 +10,7 @@ const numbered = (text, stream) => text.split('\n').filter((line) => line.starts
 const once = '--no-autorestart';
 
 describe('the output of nclust run', () => {
-  test('has all 10,000 lines of an app that exits at once, in order and by stream', async () => {
+  test('the output of nclust run has all lines of an app that exits at once, in order and by stream', async () => {
     const home = await sandbox();
     const result = await home.nclust('run', fixturePath('floods-stdout'), once, {
       env: { LINES: '10000', END: 'exit' },
@@ -22,7 +22,7 @@ describe('the output of nclust run', () => {
     );
   });
 
-  test('is written to a file only if one is named', async () => {
+  test('the output of nclust run is written to a file only if one is named', async () => {
     const home = await sandbox();
     await home.nclust('run', fixturePath('exits-by-itself'), once);
     expect(readdirSync(join(home.home, 'logs')).filter((name) => name.endsWith('.log'))).toEqual([]);
@@ -33,7 +33,7 @@ describe('the output of nclust run', () => {
     expect(existsSync(join(home.work, 'out.log'))).toBe(true);
   });
 
-  test('waits for a slow reader and loses no line', async () => {
+  test('the output of nclust run waits for a slow reader and loses no line', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('floods-stdout'), once, { env: { LINES: '60000' } });
     run.child.stdout?.pause();
@@ -53,7 +53,7 @@ describe('the output of nclust run', () => {
     );
   });
 
-  test('with a reader that has gone causes one notice, and the apps run on', async () => {
+  test('a reader that has gone causes one notice, and the apps run on', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'));
     await home.waitFor('the first line', () => run.stdout().includes('ticks 1\n'));
@@ -78,14 +78,14 @@ describe('the output of nclust run', () => {
     ['--format', /^timestamp=\S+ app=floods-stdout id=0 type=out message=floods-stdout out 1$/],
     ['--formatted', /^\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d floods-stdout floods-stdout out 1$/],
     ['--raw', /^floods-stdout out 1$/],
-  ])('has the format of %s', async (option, line) => {
+  ])('the output of nclust run has the format of %s', async (option, line) => {
     const home = await sandbox();
     const result = await home.nclust('run', fixturePath('floods-stdout'), once, option, { env: { LINES: '1' } });
     expect(result.stdout.trimEnd()).toMatch(line);
     expect(result.stderr).toBe('');
   });
 
-  test('continues without a gap after a kill of control', async () => {
+  test('the output of nclust run continues without a gap after a kill of control', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'), once, { env: { LINES: '3000' } });
     await home.waitFor('500 lines', () => run.stdout().includes('ticks 500\n'));
@@ -104,12 +104,12 @@ describe('the exit status of nclust run', () => {
     ['0 when the app exits with 0', { CODE: '0' }, 0],
     ['the exit code of the app', { CODE: '42' }, 42],
     ['128 plus the number of the signal that ended the app', { SIGNAL: 'SIGKILL' }, 137],
-  ])('is %s', async (_what, env, exitStatus) => {
+  ])('the exit status of nclust run is %s', async (_what, env, exitStatus) => {
     const home = await sandbox();
     expect((await home.nclust('run', fixturePath('crashes-after'), once, { env })).exitStatus).toBe(exitStatus);
   });
 
-  test('is that of an app that crashes again and again, once it is given up', async () => {
+  test('the exit status of nclust run is that of an app that crashes repeatedly, once it is given up', async () => {
     const home = await sandbox();
     const result = await home.nclust('run', fixturePath('crashes-at-boot'), '--max-restarts', '2');
     expect(result.exitStatus).toBe(1);
@@ -122,7 +122,7 @@ describe('the exit status of nclust run', () => {
     );
   });
 
-  test('is 0 after a stop request if every app stopped', async () => {
+  test('the exit status of nclust run is 0 after a stop request if every app stopped', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('names-the-signal'), '-i', '2');
     await home.waitFor('both instances to start', () => run.stdout().match(/is there/g)?.length === 2);
@@ -132,7 +132,7 @@ describe('the exit status of nclust run', () => {
     expect(result.stdout.match(/got SIG/g)).toHaveLength(2);
   });
 
-  test('is 137 with a notice if an app had to be killed', async () => {
+  test('the exit status of nclust run is 137 with a notice if an app had to be killed', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ignores-sigterm'), '--kill-timeout', '300');
     await home.waitFor('the app to start', () => run.stdout().includes('is there'));
@@ -142,7 +142,7 @@ describe('the exit status of nclust run', () => {
     expect(result.stderr).toContain('"ignores-sigterm" (id 0) did not exit in time and was killed.');
   });
 
-  test('is 1 if there is nothing to run, and no process is left', async () => {
+  test('the exit status of nclust run is 1 if there is nothing to run, and no process is left', async () => {
     const home = await sandbox();
     const result = await home.nclust('run', 'missing.js');
     expect(result.exitStatus).toBe(1);
@@ -182,7 +182,7 @@ describe('signals to nclust run', () => {
 });
 
 describe('the home of nclust run', () => {
-  test('is NCLUST_HOME, so that other commands work on it', async () => {
+  test('the home of nclust run is NCLUST_HOME, so that other commands work on it', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'), '--name', 'api');
     await home.waitFor('the app to be listed', async () => (await home.nclust('id', 'api')).stdout.includes('0'));
@@ -192,7 +192,7 @@ describe('the home of nclust run', () => {
     expect((await home.nclust('ping')).exitStatus).toBe(3);
   });
 
-  test('is a temporary folder without NCLUST_HOME, removed at the end', async () => {
+  test('the home of nclust run is a temporary folder without NCLUST_HOME, removed at the end', async () => {
     const home = await sandbox();
     const folder = join(home.work, 'runtime');
     mkdirSync(folder);
@@ -203,7 +203,7 @@ describe('the home of nclust run', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('has neither an app nor a manager left after nclust run is killed', async () => {
+  test('the home of nclust run has neither an app nor a manager left after nclust run is killed', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'));
     await home.waitFor('the first line', () => run.stdout().includes('ticks 1\n'));
@@ -216,7 +216,7 @@ describe('the home of nclust run', () => {
 });
 
 describe('nclust run exits when no app runs', () => {
-  test('but stays with --no-auto-exit', async () => {
+  test('nclust run stays with --no-auto-exit when no app runs', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('crashes-after'), once, '--no-auto-exit', { env: { CODE: '7' } });
     await home.waitFor('the app to be listed as stopped', async () =>
@@ -228,7 +228,7 @@ describe('nclust run exits when no app runs', () => {
     expect((await run.done).exitStatus).toBe(0);
   });
 
-  test('and when its manager is stopped', async () => {
+  test('nclust run exits when its manager is stopped', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'));
     await home.waitFor('the first line', () => run.stdout().includes('ticks 1\n'));
@@ -237,7 +237,7 @@ describe('nclust run exits when no app runs', () => {
     expect(home.processes()).toEqual([]);
   });
 
-  test('but stays when an app is stopped and started by hand', async () => {
+  test('nclust run stays when an app is stopped and started by hand', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'));
     await home.waitFor('the first line', () => run.stdout().includes('ticks 1\n'));

@@ -37,8 +37,8 @@ const APPS = [
   ],
 ];
 
-describe.runIf(process.platform === 'linux')('a failed reload of an app that needs', () => {
-  test.each(APPS)('%s for itself suggests restart, which works', async (_, code, says) => {
+describe.runIf(process.platform === 'linux')('a failed reload of an app that cannot share', () => {
+  test.each(APPS)('a failed reload of an app that needs %s suggests restart, which works', async (_, code, says) => {
     const home = await sandbox();
     const port = await takePort();
     writeFileSync(join(home.work, 'once.js'), code(port));

@@ -68,7 +68,7 @@ describe('with min_uptime 10s', () => {
     ['node as a program', () => ({ script: 'node', args: 'app.js' })],
     ['Python', (home) => ({ script: home.place('python.py') })],
   ])(
-    'start, restart and reload of a server behind %s take less',
+    'start, restart and reload of a server behind %s take less than min_uptime',
     async (_what, app) => {
       const home = await sandbox();
       const port = await takePort();
@@ -96,7 +96,7 @@ describe('with min_uptime 10s', () => {
 describe('wait_ready', () => {
   const TIMES = ['--wait-ready', '--listen-timeout', '2500'];
 
-  test('in a server that never sends "ready" is a warning of start, list and describe', async () => {
+  test('wait_ready in a server that never sends "ready" is a warning of start, list and describe', async () => {
     const home = await sandbox();
     const env = { PORT: String(await takePort()) };
     const warning = /"http-echo" has wait_ready, but has never sent "ready"/;
@@ -106,7 +106,7 @@ describe('wait_ready', () => {
       expect(await home.nclust(...words)).toMatchObject({ stderr: expect.stringMatching(warning) });
   });
 
-  test('in a Python server is a warning of validate and start', async () => {
+  test('wait_ready in a Python server is a warning of validate and start', async () => {
     const home = await sandbox();
     const file = join(home.work, 'apps.json');
     const app = { name: 'py', script: home.place('python.py'), wait_ready: true, listen_timeout: 2_500 };
@@ -120,7 +120,7 @@ describe('wait_ready', () => {
     expect(await home.list()).toMatchObject([{ status: 'online', restarts: 0 }]);
   });
 
-  test('in an app that sent "ready" before: a reload to code that hangs before it is refused', async () => {
+  test('a reload to code that hangs before "ready" is refused if the app sent it before', async () => {
     const home = await sandbox();
     const script = join(home.work, 'app.js');
     const serves = (then) =>

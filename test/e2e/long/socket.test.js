@@ -25,7 +25,7 @@ describe('a malformed message gets an error and does no harm', () => {
       -32602,
       false,
     ],
-  ])('%s', async (_, bytes, code, closes) => {
+  ])('a malformed message gets an error and does no harm: %s', async (_, bytes, code, closes) => {
     const home = await sandbox();
     await home.app('keeps-alive', { flags: ['--no-wait'] });
     const wire = await openWire(`${home.home}/nclust.sock`);

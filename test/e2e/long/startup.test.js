@@ -43,7 +43,7 @@ async function withSystemctl(says) {
 }
 
 describe('startup --print', () => {
-  test('shows the unit and the commands, and changes nothing', async () => {
+  test('startup --print shows the unit and the commands, and changes nothing', async () => {
     const { home, calls } = await withSystemctl();
     for (const flag of ['--print', '--dry-run']) {
       const result = await home.nclust('startup', 'systemd', '--service-name', 'nclust', flag);
@@ -55,7 +55,7 @@ describe('startup --print', () => {
     expect(existsSync(home.home)).toBe(false);
   });
 
-  test('shows a unit that waits for the network with --wait-ip', async () => {
+  test('startup --print shows a unit that waits for the network with --wait-ip', async () => {
     const { home } = await withSystemctl();
     expect((await home.nclust('startup', 'ubuntu', '--print')).stdout).not.toContain('network-online');
     expect((await home.nclust('startup', 'ubuntu', '--print', '--wait-ip')).stdout).toMatch(
@@ -63,7 +63,7 @@ describe('startup --print', () => {
     );
   });
 
-  test('shows the home of another user with --hp, and any home with --home', async () => {
+  test('startup --print shows the home of another user with --hp, and any home with --home', async () => {
     const { home } = await withSystemctl();
     expect((await home.nclust('startup', 'systemd', '--print', '--hp', '/home/deploy')).stdout).toContain(
       'ExecStart=/bin/sh /home/deploy/.nclust/launcher.sh daemon',
@@ -73,7 +73,7 @@ describe('startup --print', () => {
     );
   });
 
-  test.each(['macos', 'openrc', 'freebsd', 'openbsd'])('shows the service for %s', async (platform) => {
+  test.each(['macos', 'openrc', 'freebsd', 'openbsd'])('startup --print shows the service for %s', async (platform) => {
     const { home } = await withSystemctl();
     expect(await home.nclust('startup', platform, '--print')).toMatchObject({
       exitStatus: 0,
@@ -82,14 +82,14 @@ describe('startup --print', () => {
     });
   });
 
-  test('names an alternative if the platform has no service', async () => {
+  test('startup --print names an alternative if the platform has no service', async () => {
     const { home } = await withSystemctl();
     const result = await home.nclust('startup', 'upstart');
     expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
     expect(result.stderr).toMatch(/no service for upstart.*@reboot \S+ \S+nclust\.js resurrect/s);
   });
 
-  test('prints the same as JSON with --json', async () => {
+  test('startup --print prints the same as JSON with --json', async () => {
     const { home } = await withSystemctl();
     const data = (await home.nclust('startup', 'systemd', '--print', '--json')).json();
     expect(data).toMatchObject({
@@ -101,7 +101,7 @@ describe('startup --print', () => {
 });
 
 describe.runIf(isRoot)('a user other than root', () => {
-  test.each(['startup', 'unstartup'])('gets the root command for %s, as in PM2', async (command) => {
+  test.each(['startup', 'unstartup'])('a plain user gets the root command for %s, as in PM2', async (command) => {
     const { home, calls } = await withSystemctl();
     for (const folder of [dirname(home.work), home.work, join(home.work, 'bin')]) chmodSync(folder, 0o755);
     const result = await home.nclust(command, '--service-name', 'web', {
@@ -122,7 +122,7 @@ describe.runIf(isRoot)('a user other than root', () => {
 });
 
 describe('a user service', () => {
-  test('is installed without root, is unchanged by a second install, and is removed by unstartup', async () => {
+  test('a user service is installed without root, kept by a second install, and removed by unstartup', async () => {
     const { home, calls, unit } = await withSystemctl();
     const install = () => home.nclust('startup', 'systemd', '--user-unit', '--service-name', 'nclust');
     const first = await install();
@@ -141,14 +141,14 @@ describe('a user service', () => {
     expect(calls().slice(4)).toEqual(['--user disable nclust', '--user daemon-reload']);
   });
 
-  test('that systemd refuses is reported with the message of systemd', async () => {
+  test('a user service that systemd refuses is reported with the message of systemd', async () => {
     const { home } = await withSystemctl('Failed to connect to bus');
     const result = await home.nclust('startup', 'systemd', '--user-unit');
     expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
     expect(result.stderr).toMatch(/systemctl --user daemon-reload" failed: Failed to connect to bus/);
   });
 
-  test('cannot wait for the network, and does not exist for openrc', async () => {
+  test('a user service cannot wait for the network, and does not exist for openrc', async () => {
     const { home } = await withSystemctl();
     expect(await home.nclust('startup', 'systemd', '--user-unit', '--wait-ip')).toMatchObject({
       exitStatus: 2,
@@ -157,7 +157,7 @@ describe('a user service', () => {
     expect(await home.nclust('startup', 'openrc', '--user-unit')).toMatchObject({ exitStatus: 2, stdout: '' });
   });
 
-  test('restores the apps after a reboot, on a newer Node.js if the old one is gone', async () => {
+  test('a user service restores the apps after a reboot, on a newer Node.js if the old one is gone', async () => {
     const { home } = await withSystemctl();
     // The folder of a version manager, with two versions of Node.js.
     const versions = join(dirname(home.work), '.nvm/versions/node');
@@ -221,7 +221,7 @@ test('an app starts on the Node.js of the manager if its own Node.js is gone', a
 });
 
 describe('the saved list', () => {
-  test('is emptied by cleardump, and running apps run on', async () => {
+  test('the saved list is emptied by cleardump, and running apps run on', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const pids = await app.pids();
@@ -236,7 +236,7 @@ describe('the saved list', () => {
     expect(await home.list()).toEqual([]);
   });
 
-  test('restores a stopped app as stopped, and leaves listed apps alone', async () => {
+  test('the saved list restores a stopped app as stopped, and leaves listed apps alone', async () => {
     const home = await sandbox();
     await home.app('http-echo', { name: 'api' });
     await home.app('keeps-alive', { name: 'worker', flags: ['--no-wait'] });
@@ -251,7 +251,7 @@ describe('the saved list', () => {
     ]);
   });
 
-  test('is not overwritten with an empty list without --force', async () => {
+  test('the saved list is not overwritten with an empty list without --force', async () => {
     const home = await sandbox();
     await home.app('http-echo');
     await home.nclust('save');

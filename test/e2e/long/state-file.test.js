@@ -45,7 +45,7 @@ describe('a damaged state file is kept, and the backup is used', () => {
   // Cuts the file at a few places only, because the unit test of the state store cuts the file at
   // every byte.
   test.each([0, 0.01, 0.25, 0.5, 0.75, 0.99].map((share) => [`${share * 100} %`, share]))(
-    'after a cut at %s',
+    'a state file that was cut at %s is kept, and its backup is used',
     async (_, share) => {
       const home = await sandbox();
       const { names, bad } = await bootOn(home, good.subarray(0, Math.floor(good.length * Number(share))), backup);
@@ -59,7 +59,7 @@ describe('a damaged state file is kept, and the backup is used', () => {
     ['noise', Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919) % 256))],
     ['JSON with an invalid state', Buffer.from('{"v":1,"apps":[{"spec":null}]}')],
     ["another program's JSON", Buffer.from('[1,2,3]')],
-  ])('after a replacement by %s', async (_, bytes) => {
+  ])('a state file that was replaced by %s is kept, and its backup is used', async (_, bytes) => {
     const home = await sandbox();
     const { names, bad } = await bootOn(home, bytes, backup);
     expect(names).toEqual(['api', 'api', 'worker']);

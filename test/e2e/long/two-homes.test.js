@@ -44,7 +44,7 @@ describe('an app of one home that uses another home', () => {
 
   const runnerPid = async (/** @type {Sandbox} */ outer) => (await outer.list())[0].pid;
 
-  test('may start the manager of the other home, which outlives the app', () =>
+  test('an app may start the manager of another home, which outlives the app', () =>
     withTwo(async (outer, inner) => {
       await startRunner(outer, inner, ['start', inner.place('http-echo'), '--name', 'inner']);
       const pid = await runnerPid(outer);
@@ -59,7 +59,7 @@ describe('an app of one home that uses another home', () => {
       expect((await inner.list())[0]).toMatchObject({ pid: innerPid, status: 'online' });
     }));
 
-  test.each([[['logs']], [['monit', '--json']]])('may run %j there while the other manager dies', (words) =>
+  test.each([[['logs']], [['monit', '--json']]])('an app may run %j in a home whose manager dies', (words) =>
     withTwo(async (outer, inner) => {
       await inner.app('keeps-alive', { name: 'inner' });
       await startRunner(outer, inner, words);

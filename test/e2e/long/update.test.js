@@ -23,7 +23,7 @@ async function untilEveryKindIsAnswered(home, ledger) {
 }
 
 describe('update with an unchanged keeper replaces only control', () => {
-  test('and no worker is restarted', async () => {
+  test('an update with an unchanged keeper restarts no worker', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2 });
     await home.nclust('restart', app.name);
@@ -42,7 +42,7 @@ describe('update with an unchanged keeper replaces only control', () => {
     );
   });
 
-  test('and new processes use the new folder, so that the old one can be deleted', async () => {
+  test('new processes use the new folder after an update, so that the old one can be deleted', async () => {
     const home = await sandbox();
     const old = install(home, '1.0.0');
     await old.nclust('start', home.place('http-echo.js'), { env: { PORT: String(await takePort()) } });
@@ -58,7 +58,7 @@ describe('update with an unchanged keeper replaces only control', () => {
     expect(await home.daemon()).toMatchObject({ version: '1.0.1' });
   });
 
-  test('and goes back to the old control if the new one does not get ready', async () => {
+  test('an update goes back to the old control if the new one does not get ready', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const [pids, before] = [await app.pids(), await home.daemon()];
@@ -79,7 +79,7 @@ describe('two updates at once', () => {
   test.each([
     ['control only', {}],
     ['keeper and control', NEW_KEEPER],
-  ])('both succeed if they go to the same installation (%s)', async (_, edits) => {
+  ])('two updates both succeed if they go to the same installation (%s)', async (_, edits) => {
     const home = await sandbox();
     await home.app('http-echo', { instances: 2 });
     const next = install(home, '2.0.0', edits);
@@ -90,7 +90,7 @@ describe('two updates at once', () => {
     expect(await home.daemon()).toMatchObject({ version: '2.0.0' });
   });
 
-  test('to two installations each succeed or name the other, and one of them runs at the end', async () => {
+  test('two updates to two installations each succeed or name the other, and one of them runs at the end', async () => {
     const home = await sandbox();
     await home.app('http-echo', { instances: 2 });
     const both = [install(home, '2.0.0', NEW_KEEPER), install(home, '3.0.0')];
@@ -115,7 +115,7 @@ describe.each([
   ['cluster mode', 3],
   ['fork mode', undefined],
 ])('update with a new keeper, in %s', (_, instances) => {
-  test('replaces every worker and fails no request', async () => {
+  test('an update with a new keeper replaces every worker and fails no request', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances });
     const idle = await home.app('keeps-alive', { flags: ['--min-uptime', '100'] });
@@ -143,7 +143,7 @@ describe.each([
     expect(await idle.instances()).toMatchObject([{ status: 'stopped', pid: 0 }]);
   });
 
-  test('completes even if control is killed during it', async () => {
+  test('an update with a new keeper completes even if control is killed during it', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances });
     const [pids, { keeperPid, controlPid }] = [await app.pids(), await home.daemon()];
@@ -167,7 +167,7 @@ describe.each([
     ['cluster mode', 3, 'tcp'],
     ['fork mode', undefined, 'tcp'],
     ['cluster mode on a Unix socket', 2, 'unix'],
-  ])('loses no request in %s', async (_mode, instances, kind) => {
+  ])('an update loses no request in %s', async (_mode, instances, kind) => {
     const home = await sandbox();
     const socketPath = join(home.work, 'app.sock');
     const app = await serve(home, 'serves-all', {

@@ -17,7 +17,7 @@ async function watched(flags = ['--watch'], instances = 2) {
 }
 
 describe('watch', () => {
-  test('reloads every instance once for a thousand changed files, and the deaths name the cause', async () => {
+  test('watch reloads every instance once for a thousand changed files, and the deaths name the cause', async () => {
     const { home, app, save } = await watched();
     const before = await app.pids();
     for (let n = 0; n < 1_000; n++) save(`src/f${n}.js`);
@@ -43,7 +43,7 @@ describe('watch', () => {
     );
   });
 
-  test('does not load code with a syntax error, and loads the next save', async () => {
+  test('watch does not load code with a syntax error, and loads the next save', async () => {
     const { home, app } = await watched();
     const before = await app.pids();
     appendFileSync(app.script, 'not code (');
@@ -58,7 +58,7 @@ describe('watch', () => {
     );
   });
 
-  test('ignores node_modules, dotfiles, the log of the app, and the patterns of the user', async () => {
+  test('watch ignores node_modules, dotfiles, the log of the app, and the patterns of the user', async () => {
     const { home, app, save } = await watched([
       '--watch',
       '--ignore-watch',
@@ -83,7 +83,7 @@ describe('watch', () => {
     expect(triggered(home).slice(1)).toEqual([expect.stringMatching(/^watch: src\/seen\.js changed/)]);
   });
 
-  test('obeys its paths, extensions and delay', async () => {
+  test('watch obeys its paths, extensions and delay', async () => {
     const { home, app, save } = await watched(['--watch', 'src', '--ext', 'js,json', '--watch-delay', '300ms']);
     for (const file of ['a.js', 'src/a.css']) save(file);
     save('src/a.json');
@@ -91,7 +91,7 @@ describe('watch', () => {
     expect(triggered(home)).toEqual([expect.stringMatching(/^watch: src\/a\.json changed/)]);
   });
 
-  test('follows a folder that is created later or again, and a link that changes its target', async () => {
+  test('watch follows a folder that is created later or again, and a link that changes its target', async () => {
     const home = await sandbox();
     const at = (name) => join(home.work, name);
     mkdirSync(at('release-1'));
@@ -127,7 +127,7 @@ describe('watch', () => {
     await untilTriggered(home, app.name, /current\/c\.js/);
   });
 
-  test('restarts a program that does not listen, and starts one that was given up', async () => {
+  test('watch restarts a program that does not listen, and starts one that was given up', async () => {
     const home = await sandbox();
     const script = join(home.work, 'worker.js');
     writeFileSync(script, 'setInterval(() => {}, 1000)');
@@ -158,7 +158,7 @@ describe('watch', () => {
 });
 
 describe('watch in commands', () => {
-  test('is paused by stop, ended by stop --watch, and toggled by restart --watch', async () => {
+  test('watch is paused by stop, ended by stop --watch, and toggled by restart --watch', async () => {
     const { home, app } = await watched(['--watch', 'src'], 1);
     const seen = [];
     for (const words of [
@@ -185,14 +185,14 @@ describe('watch in commands', () => {
     expect(JSON.parse((await home.nclust('jlist')).stdout)[0].pm2_env.watch).toBe(false);
   });
 
-  test('is turned on by start --watch before the script', async () => {
+  test('watch is turned on by start --watch before the script', async () => {
     const home = await sandbox();
     home.place('keeps-alive');
     expect(await home.nclust('start', '--watch', 'keeps-alive.js', '--name', 'k')).toMatchObject({ exitStatus: 0 });
     expect(JSON.parse((await home.nclust('jlist')).stdout)).toMatchObject([{ name: 'k', pm2_env: { watch: true } }]);
   });
 
-  test('continues with the next control', async () => {
+  test('watch continues with the next control', async () => {
     const { home, app, save } = await watched(['--watch'], 1);
     const { controlPid } = await home.daemon();
     process.kill(controlPid, 'SIGKILL');

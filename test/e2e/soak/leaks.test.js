@@ -70,7 +70,7 @@ async function expectNoGrowth(home, round) {
 }
 
 describe('the memory and handles of keeper and control do not grow', () => {
-  test('over 1,000 reloads', async () => {
+  test('memory and handles do not grow over 1,000 reloads', async () => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
     await expectNoGrowth(home, async () => {
@@ -79,7 +79,7 @@ describe('the memory and handles of keeper and control do not grow', () => {
     });
   });
 
-  test('over 10,000 crashes', async () => {
+  test('memory and handles do not grow over 10,000 crashes', async () => {
     const home = await sandbox();
     await home.nclust('start', 'sleep', '-i', '20', '--min-uptime', '0', '--', '100000');
     await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '0'] });

@@ -117,7 +117,7 @@ const flag = expect.any(Boolean);
 const list = expect.any(Array);
 
 describe.each(LINE_UP)('the entry of %s', (name) => {
-  test('has every field that is always present, with its type', () => {
+  test('the entry has every field that is always present, with its type', () => {
     expect(processOf(name)).toEqual({
       pid: number,
       name,
@@ -177,7 +177,7 @@ describe.each(LINE_UP)('the entry of %s', (name) => {
     });
   });
 
-  test('has the variables of the app beside the attributes, and attributes take precedence', () => {
+  test('the entry has the variables of the app beside the attributes, and attributes take precedence', () => {
     const { env, ...attributes } = processOf(name).pm2_env;
     const hidden = ['name', 'pm_id', attributes.instance_var];
     for (const [key, value] of Object.entries(env)) if (!hidden.includes(key)) expect(attributes[key], key).toBe(value);

@@ -93,7 +93,7 @@ describe('options for the identity of an app', () => {
     expect(await slotsOf(home, 'third')).toEqual([]);
   });
 
-  test('restart and reload of a running app take them too, and arguments after "--"', async () => {
+  test('restart and reload of a running app take these options too, and arguments after "--"', async () => {
     const home = await sandbox();
     const folder = join(home.work, 'release');
     mkdirSync(folder);
@@ -222,7 +222,7 @@ describe('options for the output of an app', () => {
     expect(read('sub/e.log')).toMatch(new RegExp(`^(${stamp}oh\n){2}$`));
   });
 
-  test('--log-type, --log-date-format and --disable-logs; each instance has a file without --merge-logs', async () => {
+  test('start takes --log-type, --log-date-format and --disable-logs, and gives each instance a file', async () => {
     const home = await sandbox();
     expect(
       await start(

@@ -34,19 +34,19 @@ async function serveSlowRoute(file, flags) {
 }
 
 describe('the Express app of the tutorials with 50 requests/s to its CPU-bound route', () => {
-  test('answers every request on all workers under -i max', async () => {
+  test('an Express app answers every request on all workers under -i max', async () => {
     const { ledger, workers } = await serveSlowRoute('express-tutorial.js', ['-i', 'max']);
     expect(ledger).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });
     expect(ledger.byPid.size).toBe(workers);
   });
 
-  test('answers every request on all workers if the app itself forks', async () => {
+  test('an Express app that itself forks answers every request on all workers', async () => {
     const { ledger, workers } = await serveSlowRoute('express-cluster-tutorial.js', ['-i', 'max']);
     expect(ledger).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });
     expect(ledger.byPid.size).toBe(workers);
   });
 
-  test('falls behind with a single process', async () => {
+  test('an Express app with a single process falls behind', async () => {
     const { ledger } = await serveSlowRoute('express-tutorial.js', []);
     const times = [...ledger.latenciesMs].sort((a, b) => a - b);
     expect(times.at(-1) ?? Infinity).toBeGreaterThan(1_000);

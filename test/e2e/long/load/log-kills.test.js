@@ -6,12 +6,12 @@ import { sandbox } from '../../../helpers/sandbox.js';
 import { expectLines, numbered, startTicks, writeThroughKills } from '../../../helpers/ticks.js';
 
 describe('the log of a program that writes 1,000 lines a second', () => {
-  test('neither loses nor repeats a line through five kills of control, fifty rotations and an update', async () => {
+  test('the log neither loses nor repeats a line through 5 kills of control, 50 rotations and an update', async () => {
     const { found, expected } = await writeThroughKills(await sandbox(), { kills: 5, rotations: 50 });
     expectLines(found, expected);
   });
 
-  test('loses no line when the keeper is killed', async () => {
+  test('the log loses no line when the keeper is killed', async () => {
     const home = await sandbox();
     const outFile = await startTicks(home);
     const { keeperPid } = await home.daemon();

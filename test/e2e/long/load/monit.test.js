@@ -20,7 +20,7 @@ const LINES_MS = 5_000;
 const missing = noTmux();
 
 describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : ''}`, () => {
-  test('shows ten thousand lines a second and still answers each key within a second', async () => {
+  test('monit shows ten thousand lines a second and still answers each key within a second', async () => {
     const home = await sandbox();
     await home.app('keeps-alive', { name: 'api' });
     await home.app('runs-code', { name: 'zflood', flags: ['--log-max-size', '5M'], env: { CODE: FLOODS } });

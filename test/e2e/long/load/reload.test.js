@@ -10,7 +10,7 @@ describe('a reload loses no request', () => {
   test.each([
     ['fork mode', undefined],
     ['cluster mode', 2],
-  ])('over a Unix socket in %s: 2 reloads', async (_, instances) => {
+  ])('2 reloads over a Unix socket in %s lose no request', async (_, instances) => {
     const home = await sandbox();
     const socketPath = join(home.work, 'app.sock');
     const app = await serve(home, 'serves-all', { instances, flags: QUICK, env: { SOCKET: socketPath } });
@@ -20,7 +20,7 @@ describe('a reload loses no request', () => {
   // The headers of these downloads promise to keep the connection, because the drain starts later.
   // When the download ends, the deadline of idle connections has passed, but the client still uses
   // the connection for its next request.
-  test('with downloads that outlast the deadline of idle connections', async () => {
+  test('a reload with downloads that outlast the deadline of idle connections loses no request', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
     await loseNothing(
@@ -34,7 +34,7 @@ describe('a reload loses no request', () => {
     );
   });
 
-  test('with options that start all new workers beside all old ones', async () => {
+  test('a reload with options that start all new workers beside all old ones loses no request', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 3, flags: QUICK });
     await loseNothing(app, EVERY_REQUEST, async () => {
@@ -48,14 +48,14 @@ describe('a reload loses no request', () => {
     ['answers in two parts', { PART_MS: '5' }],
     ['a server that speaks first', { GREETS: '1' }],
     ['TLS', tlsEnv],
-  ])('over plain TCP, %s: 2 reloads of 2 workers', async (_, env) => {
+  ])('2 reloads of 2 workers over plain TCP lose no request: %s', async (_, env) => {
     const home = await sandbox();
     const app = await serve(home, 'answers-lines', { instances: 2, flags: QUICK, env });
     const url = 'TLS_CERT' in env ? app.url.replace('http://127.0.0.1', 'https://localhost') : app.url;
     await loseNothing({ url }, { line: 20 }, () => reloadTwice(home, app), { leastPauseMs: 40, pauseMs: 20 });
   });
 
-  test.skipIf(!otherNode(24))('to another version of Node.js', async () => {
+  test.skipIf(!otherNode(24))('a reload to another version of Node.js loses no request', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
     const interpreter = otherNode(24);
