@@ -62,14 +62,14 @@ describe.runIf(process.platform === 'linux')('an app that answers in place of th
       /failed: undefined/,
     ],
     ['that is too long', send(Buffer.alloc(129 * 1024 ** 2, '[')), /failed: /],
-  ])('gets an error of nclust for a message %s', async (_what, answer, message) => {
+  ])('a message %s from a false inspector becomes an error of nclust', async (_what, answer, message) => {
     const failure = await attach(takeStack, { answer }).catch((error) => error);
     expect(failure).toMatchObject({ code: expect.stringMatching(/^ERR_NCLUST_(NO_REPLY|NOT_REACHABLE)$/) });
     expect(failure.message).toMatch(message);
     expect(failure.message.length).toBeLessThan(1_000);
   });
 
-  test('gets an error of nclust if its messages do not end', async () => {
+  test('messages without an end from a false inspector become an error of nclust', async () => {
     const text = JSON.stringify({ method: 'Debugger.scriptParsed', params: { url: 'x'.repeat(4 * 1024 ** 2) } });
     const answer = (socket) => {
       const more = (error) => error || setImmediate(() => socket.send(text, more));
@@ -84,7 +84,7 @@ describe.runIf(process.platform === 'linux')('an app that answers in place of th
     ['frames that are not a list', { callFrames: 7 }],
     ['frames without fields', { callFrames: [null, 1, {}, { functionName: {}, location: 'x', url: 3 }] }],
     ['a wrong file', { callFrames: [], asyncStackTrace: { callFrames: [{ url: 'file://host/%00' }] } }],
-  ])('can send %s as its stack', async (_what, params) => {
+  ])('a false inspector can send %s as its stack', async (_what, params) => {
     const answer = (socket, { id, method }) => {
       socket.send('{"method":"Debugger.scriptParsed"}');
       socket.send(JSON.stringify({ id, result: {} }));
@@ -101,7 +101,7 @@ describe.runIf(process.platform === 'linux')('an app that answers in place of th
       });
   });
 
-  test('can send frames in frames', async () => {
+  test('a false inspector can send frames in frames', async () => {
     const depth = 100_000;
     const trace = '{"callFrames":[{"functionName":"f"}],"parent":'.repeat(depth) + 'null' + '}'.repeat(depth);
     const answer = (socket, message) => {
@@ -112,7 +112,7 @@ describe.runIf(process.platform === 'linux')('an app that answers in place of th
     expect(await attach(takeStack, { answer })).toHaveLength(1_000);
   });
 
-  test('can send a profile of any kind, and gets an error of nclust for one that is nested too deep', async () => {
+  test('a false inspector can send any profile; one that is nested too deep becomes an error of nclust', async () => {
     const take = async (answer) => {
       const written = [];
       const o = { kind: KINDS.cpu, durationMs: 1, output: { write: (text) => written.push(text) } };
@@ -135,7 +135,7 @@ describe.runIf(process.platform === 'linux')('an app that answers in place of th
       'another port',
       (_, response) => response.end(JSON.stringify([{ webSocketDebuggerUrl: `ws://127.0.0.1:9/${ID}` }])),
     ],
-  ])('is asked itself when it names %s', async (_what, list) => {
+  ])('a false inspector is asked itself when it names %s', async (_what, list) => {
     const answer = (socket, message) => {
       reply({})(socket, message);
       if (message.method === 'Debugger.pause') socket.send('{"method":"Debugger.paused","params":{}}');
@@ -151,7 +151,7 @@ describe.runIf(process.platform === 'linux')('an app that answers in place of th
     ['sends no list', (_request, response) => response.end('null')],
     ['sends a list without an end', (_request, response) => void endless(response)],
   ])(
-    'counts as one that does not answer if it %s',
+    'a false inspector counts as one that does not answer if it %s',
     async (_what, list) => {
       await expect(attach(takeStack, { list })).rejects.toMatchObject({ code: 'ERR_NCLUST_NO_REPLY' });
     },

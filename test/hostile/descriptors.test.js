@@ -141,7 +141,7 @@ describe.runIf(isRoot && PYTHON).each([
   ['TCP', false],
   ['Unix', true],
 ])('the %s socket that an app shares with the manager', (_kind, isPath) => {
-  test('does not block the manager when it is closed', { timeout: TEST_MS * slowdown() }, async () => {
+  test('a shared socket does not block the manager when it is closed', { timeout: TEST_MS * slowdown() }, async () => {
     const { own, plant } = userFolders();
     const peer = await openSilentPeer();
     const home = await openHome();

@@ -173,7 +173,7 @@ const PLACES = [
 ];
 
 describe.runIf(isRoot)('the user of an app', () => {
-  test.each(PLACES)('gains nothing by planting other files in place of %s', { timeout: 600_000 }, async (place) => {
+  test.each(PLACES)('a user gains nothing by planting files in place of %s', { timeout: 600_000 }, async (place) => {
     const { home, own, closed, plant, run, expectUntouched } = await openStage();
     await run('start', join(home.work, 'apps.json'));
     const path = join(own, place);
@@ -191,7 +191,7 @@ describe.runIf(isRoot)('the user of an app', () => {
     expectUntouched();
   });
 
-  test('gains nothing by planting other files in place of a static folder', { timeout: 600_000 }, async () => {
+  test('a user gains nothing by planting other files in place of a static folder', { timeout: 600_000 }, async () => {
     const { own, closed, plant, run, expectUntouched } = await openStage();
     const port = await takePort();
     const site = join(own, 'site');
@@ -209,7 +209,7 @@ describe.runIf(isRoot)('the user of an app', () => {
     }
   });
 
-  test('gains nothing by planting log segments and unfinished segments', { timeout: 120_000 }, async () => {
+  test('a user gains nothing by planting log segments and unfinished segments', { timeout: 120_000 }, async () => {
     const { home, own, closed, run, expectUntouched } = await openStage();
     const segment = (day) => join(own, `logs/out-0__2026-01-0${day}T00-00-00-000Z.log`);
     symlinkSync(join(closed, 'secret'), segment(1));
@@ -232,7 +232,7 @@ describe.runIf(isRoot)('the user of an app', () => {
   });
 
   test(
-    `gains nothing by ${ROUNDS} exchanges of its files while the manager uses them`,
+    `a user gains nothing by ${ROUNDS} exchanges of its files while the manager uses them`,
     { timeout: 600_000 },
     async () => {
       const { home, own, closed, plant, run, expectUntouched } = await openStage();

@@ -73,8 +73,8 @@ test.each(Object.entries(PROGRAMS))('%s has booted once it is loaded', async (_w
   expect(keeper.events.filter(({ event }) => event === 'booted')).toHaveLength(1);
 });
 
-describe('also booted is', () => {
-  test('a program that listens before its main module has finished', async () => {
+describe('booted for another reason', () => {
+  test('a program counts as booted if it listens before its main module has finished', async () => {
     const { keeper, fact, isSaid } = await started({
       files: { 'app.mjs': `import { createServer } from 'node:net'; createServer().listen(0); ${AWAITS}` },
     });
@@ -82,12 +82,12 @@ describe('also booted is', () => {
     expect([isSaid(), (await fact()).bootedAtMs]).toEqual([false, expect.any(Number)]);
   });
 
-  test('a program that closes its channel, because it cannot report any more', async () => {
+  test('a program counts as booted if it closes its channel, because it cannot report any more', async () => {
     const { keeper } = await started({ files: { 'app.cjs': `process.disconnect(); ${STAYS}` } });
     await keeper.event('booted', 'one');
   });
 
-  test('a program that survives an exception of its main module', async () => {
+  test('a program counts as booted if it survives an exception of its main module', async () => {
     const { keeper } = await started({
       files: {
         'app.mjs':
@@ -99,7 +99,7 @@ describe('also booted is', () => {
     await keeper.says('one', 'loaded');
   });
 
-  test('a program other than Node.js, from its start', async () => {
+  test('a program other than Node.js counts as booted from its start', async () => {
     const keeper = await realKeeper();
     const answer = await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'exec sleep 1000'] });
     expect(answer.bootedAtMs).toBe(answer.startedAtMs);

@@ -66,7 +66,7 @@ describe('a living keeper whose lock was removed', () => {
     ['both', (run, name) => isSocket(name)],
     ['every file', () => true],
     ['the folder', null],
-  ])('keeps the home, and a new keeper exits: without %s', async (_, isRemoved) => {
+  ])('a living keeper keeps the home, and a new keeper exits: without %s', async (_, isRemoved) => {
     const keeper = await realKeeper();
     const run = join(keeper.home, 'run');
     if (isRemoved) for (const name of namesIn(keeper.home)) if (isRemoved(run, name)) rmSync(join(run, name));
@@ -83,7 +83,7 @@ describe('a living keeper whose lock was removed', () => {
     expect((await keeper.call('snapshot')).isTerminating).toBe(false);
   });
 
-  test('is recognized by another path of the home, and not by the same path of a new folder', async () => {
+  test('a living keeper is recognized by another path of the home, not by the same path of a new folder', async () => {
     const keeper = await realKeeper();
     const link = `${keeper.home}-link`;
     symlinkSync(keeper.home, link);

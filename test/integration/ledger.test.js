@@ -52,14 +52,14 @@ describe('a server that answers correctly', () => {
     ['https', 'https', EVERY_KIND],
     ['h2', 'https', { http2: 1, 'one-shot': 1 }],
     ['h2c', 'http', { http2: 1 }],
-  ])('%s: counts as ok only', async (PROTOCOL, scheme, clients) => {
+  ])('a server with %s that answers correctly counts as ok only', async (PROTOCOL, scheme, clients) => {
     const port = await takePort();
     await serveAll({ PORT: String(port), PROTOCOL });
     const ledger = await ledgerOf({ url: `${scheme}://127.0.0.1:${port}/` }, clients, { patience: PATIENT });
     expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, ok: ledger.requests });
   });
 
-  test('Unix socket: counts as ok, and as refused once the socket is gone', async () => {
+  test('a Unix socket counts as ok, and as refused once the socket is gone', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nclust-test-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const socketPath = join(folder, 'app.sock');
@@ -74,7 +74,7 @@ describe('a server that answers correctly', () => {
 
 describe('a server with faults', () => {
   test.each(Object.keys(EVERY_KIND).concat('http2'))(
-    '%s: counts as refused if it is absent, and as reset if it hangs up',
+    '%s: a server counts as refused if it is absent, and as reset if it hangs up',
     async (kind) => {
       const refused = await ledgerOf({ url: `http://127.0.0.1:${await takePort()}/` }, { [kind]: 1 });
       expect(refused.refused, ledgerTable(refused)).toBe(refused.requests);
@@ -87,7 +87,7 @@ describe('a server with faults', () => {
     },
   );
 
-  test.each(Object.keys(EVERY_KIND).concat('http2'))('%s: counts as hung if it never answers', async (kind) => {
+  test.each(Object.keys(EVERY_KIND).concat('http2'))('%s: a silent server counts as hung', async (kind) => {
     const silent = createTcpServer((socket) => {
       socket.on('error', () => {});
       socket.resume();
@@ -96,7 +96,7 @@ describe('a server with faults', () => {
     expect(ledger.hung, ledgerTable(ledger)).toBe(ledger.requests);
   });
 
-  test('upload and download: count as wrong with other bytes, and as truncated with fewer', async () => {
+  test('an upload or download counts as wrong with other bytes, and as truncated with fewer', async () => {
     const forger = createServer((request, response) => response.end(JSON.stringify({ pid: 1, sha1: 'other' })));
     const wrong = await ledgerOf(await listen(forger), { upload: 1, download: 1 });
     expect(wrong.wrong, ledgerTable(wrong)).toBe(wrong.requests);
@@ -109,7 +109,7 @@ describe('a server with faults', () => {
 });
 
 describe('a pipelined client', () => {
-  test('sends the rest again after an announced close, and notes it', async () => {
+  test('a pipelined client sends the rest again after an announced close, and notes it', async () => {
     const url = await listen(
       createServer((request, response) => response.setHeader('connection', 'close').end('{"pid":1}')),
     );
@@ -118,7 +118,7 @@ describe('a pipelined client', () => {
     expect(ledger.notes.get('pipelined: sent again after an announced close')).toBeGreaterThan(0);
   });
 
-  test('counts an unannounced close as a reset', async () => {
+  test('a pipelined client counts an unannounced close as a reset', async () => {
     let served = 0;
     const url = await listen(
       createServer((request, response) =>
@@ -131,7 +131,7 @@ describe('a pipelined client', () => {
 });
 
 describe('an HTTP/2 client', () => {
-  test('sends a refused stream again and notes it, and counts a broken one as truncated', async () => {
+  test('an HTTP/2 client sends a refused stream again and notes it, and counts a broken one as truncated', async () => {
     let streams = 0;
     const server = createHttp2Server();
     server.on('stream', (stream) => {
@@ -176,7 +176,7 @@ describe('a WebSocket client', () => {
     ['counts 1011 as a reset', [0x88, 2, 0x03, 0xf3], 'reset'],
     ['counts an end without a frame as a reset', [], 'reset'],
     ['counts a different echo as wrong', [0x81, 2, 0x39, 0x39], 'wrong'],
-  ])('%s', async (_, frame, bucket) => {
+  ])('a WebSocket client %s', async (_, frame, bucket) => {
     const ledger = await ledgerOf(await says(Buffer.from(frame)), { websocket: 1 });
     expect(ledger, ledgerTable(ledger)).toMatchObject({ [bucket]: ledger.requests });
   });

@@ -28,7 +28,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
   const run = (keeper, id, code, params = {}) =>
     keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: code } });
 
-  test('works again on the same port after close()', async () => {
+  test('listen() works again on the same port after close()', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     const { pid } = await run(
@@ -44,7 +44,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
     expect(await ask({ port })).toMatchObject({ pid });
   });
 
-  test('gives EADDRINUSE to a second server of the process on the same port', async () => {
+  test('listen() gives EADDRINUSE to a second server of the process on the same port', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(
@@ -61,7 +61,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
     expect(keeper.output('one')).not.toContain('b listens');
   });
 
-  test('gives the EADDRINUSE of Node.js for a taken exclusive port', async () => {
+  test('listen() gives the EADDRINUSE of Node.js for a taken exclusive port', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     const stranger = createServer().listen(port);
@@ -75,7 +75,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
     stranger.close();
   });
 
-  test('listens on that host only with listen(undefined, host)', async () => {
+  test('listen(undefined, host) listens on that host only', async () => {
     const keeper = await realKeeper();
     await run(
       keeper,
@@ -86,7 +86,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
     await keeper.says('one', 'at 127.0.0.1');
   });
 
-  test('closes the server on an aborted signal', async () => {
+  test('listen() closes the server on an aborted signal', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(
@@ -107,7 +107,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
     );
   });
 
-  test('throws for an invalid port as in Node.js', async () => {
+  test('listen() throws for an invalid port as in Node.js', async () => {
     const keeper = await realKeeper();
     await run(
       keeper,
@@ -117,7 +117,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
     await keeper.says('one', 'ERR_SOCKET_BAD_PORT');
   });
 
-  test('refuses clients once the last worker has closed the server, instead of letting them wait', async () => {
+  test('the port refuses clients once the last worker has closed the server, and lets none wait', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(
@@ -136,7 +136,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
     expect((await keeper.call('snapshot')).listeners).toEqual([]);
   });
 
-  test('leaves no socket behind after opening and closing port 0', async () => {
+  test('port 0 leaves no socket behind after it was opened and closed', async () => {
     const keeper = await realKeeper();
     await run(
       keeper,
@@ -154,7 +154,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
     await waitFor('no sockets', async () => (await keeper.call('snapshot')).listeners.length === 0);
   });
 
-  test('lets the next instance bind another address of the port, and then another port', async () => {
+  test('listen() lets the next instance bind another address of the port, and then another port', async () => {
     const keeper = await realKeeper();
     const [port, other] = [await takePort(), await takePort()];
     const lives = { one: `${port}`, two: `${port}, '127.0.0.1'`, three: `${other}` };
@@ -174,7 +174,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
     );
   });
 
-  test('lets the app close its server in its signal handler as without a process manager', async () => {
+  test('the app can close its server in its signal handler as without a process manager', async () => {
     const keeper = await realKeeper();
     await run(
       keeper,
@@ -193,7 +193,7 @@ describe.each(MODES)('listen() in %s mode', (mode) => {
     expect(keeper.output('one').indexOf('SIGTERM')).toBeLessThan(keeper.output('one').indexOf('close event'));
   });
 
-  test('lets a SIGTERM handler run even if the drain never ends', async () => {
+  test('a SIGTERM handler can run even if the drain never ends', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(

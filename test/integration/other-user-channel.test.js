@@ -39,7 +39,7 @@ const hasPython = () => {
 };
 
 describe.runIf(isRoot).each(MODES)('%s: an app of another user', (mode) => {
-  test('sends and gets messages, and is ready', async () => {
+  test('an app of another user sends and gets messages, and is ready', async () => {
     const { keeper, start, said } = await opened();
     await start(
       'one',
@@ -62,7 +62,7 @@ describe.runIf(isRoot).each(MODES)('%s: an app of another user', (mode) => {
     await keeper.call('ping', { instanceId: 'one', timeoutMs: 10_000 });
   });
 
-  test('gives its messages in order, also if the keeper reads them late', async () => {
+  test('an app of another user gives its messages in order, also if the keeper reads them late', async () => {
     const { keeper, start, said } = await opened({ isHostile: true });
     await start(
       'one',
@@ -75,7 +75,7 @@ describe.runIf(isRoot).each(MODES)('%s: an app of another user', (mode) => {
     expect(said()).toEqual([...Array(900).keys(), 'last']);
   });
 
-  test('gets the answer if it sends a socket, and only the message arrives', async () => {
+  test('an app of another user gets the answer if it sends a socket, and only the message arrives', async () => {
     const { keeper, start, said } = await opened({ isHostile: true });
     await start(
       'one',
@@ -93,7 +93,7 @@ describe.runIf(isRoot).each(MODES)('%s: an app of another user', (mode) => {
     ]);
   });
 
-  test('can leave its channel, and serves on until its end', async () => {
+  test('an app of another user can leave its channel, and serves on until its end', async () => {
     const { keeper, start, stop } = await opened();
     const port = await takePort();
     await start(
@@ -115,7 +115,7 @@ describe.runIf(isRoot).each(MODES)('%s: an app of another user', (mode) => {
     expect(countDescriptors(keeper.pid)).toBeLessThanOrEqual(before);
   });
 
-  test('has the same traces of its channel as an app of the same user, and passes none on', async () => {
+  test('an app of another user has the same traces of its channel as others, and passes none on', async () => {
     const { keeper, start } = await opened();
     // The agent closes a server, of which Node.js forgets the handle a little later.
     const code = `const { execFileSync } = require('node:child_process');
@@ -134,7 +134,7 @@ describe.runIf(isRoot).each(MODES)('%s: an app of another user', (mode) => {
     expect(keeper.output('one').split('active')[1]).toEqual(keeper.output('own').split('active')[1]);
   });
 
-  test('does not see its channel end before the keeper dies', async () => {
+  test('an app of another user does not see its channel end before the keeper dies', async () => {
     const { keeper, start } = await opened();
     const { pid } = await start('one', `${STAYS} process.on('disconnect', () => say('lost')); say('runs');`, { mode });
     await keeper.says('one', 'runs');
@@ -144,7 +144,7 @@ describe.runIf(isRoot).each(MODES)('%s: an app of another user', (mode) => {
     process.kill(pid, 0);
   });
 
-  test('cannot write to its channel, and harms only itself if it writes nonsense to its lane', async () => {
+  test('an app of another user cannot write to its channel, and nonsense in its lane harms only itself', async () => {
     const { keeper, start } = await opened({ isHostile: true });
     await start(
       'one',
@@ -167,7 +167,7 @@ describe.runIf(isRoot).each(MODES)('%s: an app of another user', (mode) => {
     expect((await keeper.call('snapshot')).children).toMatchObject([{ exit: null }]);
   });
 
-  test('does not end if a preload before the agent sends a message', async () => {
+  test('an app of another user does not end if a preload before the agent sends a message', async () => {
     const { keeper, start } = await opened();
     const folder = userFolders();
     const code = "process.send('early'); process.send('early, too');";
@@ -212,7 +212,7 @@ describe.runIf(isRoot)('fork: the socket of an app with another user', () => {
   test.each([
     ['a port', () => takePort()],
     ['port 0', () => 0],
-  ])('on %s: listen() is synchronous, and the socket survives the app', async (_what, choose) => {
+  ])('listen() on %s is synchronous, and the socket survives the app', async (_what, choose) => {
     const { keeper, start, stop } = await opened();
     const wanted = await choose();
     const code = `${listening} server.listen(${wanted}, () => show('later')); show('at once');`;
@@ -234,7 +234,7 @@ describe.runIf(isRoot)('fork: the socket of an app with another user', () => {
     await keeper.says('two', `at once ${shown}`);
   });
 
-  test('at a path: listen() is synchronous, and the socket survives the app with its mode', async () => {
+  test('listen() at a path is synchronous, and the socket survives the app with its mode', async () => {
     const { keeper, start, stop } = await opened();
     const path = join(userFolders().own, 'app.sock');
     const text = JSON.stringify(path);
@@ -251,7 +251,7 @@ describe.runIf(isRoot)('fork: the socket of an app with another user', () => {
     expect(await waits).toMatchObject({ pid: next.pid });
   });
 
-  test('loses no request that the app itself sends when it listens', async () => {
+  test('the socket loses no request that the app itself sends when it listens', async () => {
     const { keeper, start } = await opened();
     await start(
       'one',
@@ -267,7 +267,7 @@ describe.runIf(isRoot)('fork: the socket of an app with another user', () => {
     await keeper.says('one', 'has all answers');
   });
 
-  test('is given back if the app only checks the port', async () => {
+  test('the socket is given back if the app only checks the port', async () => {
     const { keeper, start } = await opened();
     const port = await takePort();
     await start(
@@ -279,7 +279,7 @@ describe.runIf(isRoot)('fork: the socket of an app with another user', () => {
     expect(await keeper.call('sockets')).toEqual({ sockets: [] });
   });
 
-  test('serves the workers of an app that uses node:cluster', async () => {
+  test('the socket serves the workers of an app that uses node:cluster', async () => {
     const { keeper, stop } = await opened();
     const port = await takePort();
     const { own, plant } = userFolders();
@@ -317,7 +317,7 @@ send({'type': 'echo', 'data': json.loads(line)})
 send('x' * 200000)
 `;
 
-  test('gets and sends lines over its channel, also right before it exits', async () => {
+  test('a program of another user gets and sends lines over its channel, also right before it exits', async () => {
     const { keeper, said } = await opened();
     const before = countDescriptors(keeper.pid);
     const params = { file: 'python3', args: ['-c', PYTHON], cwd: '/', hasChannel: true, ...NOBODY };
@@ -331,7 +331,7 @@ send('x' * 200000)
     await waitFor('the descriptors to be closed', () => countDescriptors(keeper.pid) <= before);
   });
 
-  test('passes the channel on to Node.js, whose process.disconnect() closes nothing else', async () => {
+  test('a program passes the channel on to Node.js, whose process.disconnect() closes nothing else', async () => {
     const { keeper, said } = await opened();
     const node = process.env.NCLUST_TEST_NODE ?? process.execPath;
     const code = `process.on("message", (data) => process.send({ data }, () => process.disconnect()));
@@ -349,7 +349,7 @@ send('x' * 200000)
     await keeper.event('gone', 'one');
   });
 
-  test('that cannot be started leaves nothing open', async () => {
+  test('a program that cannot be started leaves nothing open', async () => {
     const { keeper } = await opened();
     await keeper.spawn('first', { file: 'true', cwd: '/', ...NOBODY });
     await keeper.event('gone', 'first');

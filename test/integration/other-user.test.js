@@ -54,7 +54,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
       return { keeper, start, stop };
     };
 
-    test('belongs to the app, which can open it to its group', async () => {
+    test('the Unix socket belongs to the app, which can open it to its group', async () => {
       const { keeper, start, stop } = await begin();
       const path = join(folderOf(), 'app.sock');
       await start('one', path, { after: `say('mode', fs.statSync(${JSON.stringify(path)}).mode.toString(8));` });
@@ -66,7 +66,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
       expect(await ask({ socketPath: path })).toMatchObject({ pid });
     });
 
-    test('cannot be made where that user may not write', async () => {
+    test('the Unix socket cannot be made where the user of the app may not write', async () => {
       const { keeper, start } = await begin();
       const folder = folderOf({ uid: 0 });
       await start('one', join(folder, 'evil.sock'));
@@ -74,7 +74,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
       expect(readdirSync(folder)).toEqual([]);
     });
 
-    test('is restored if the app clears its path, and removed with the app', async () => {
+    test('the Unix socket is restored if the app clears its path, and removed with the app', async () => {
       const { keeper, start, stop } = await begin();
       const folder = folderOf();
       const path = join(folder, 'app.sock');
@@ -90,7 +90,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
       expect(readdirSync(folder)).toEqual([]);
     });
 
-    test('is bound as that user by the next instance if its folder was created again', async () => {
+    test('the Unix socket is bound as the user by the next instance if its folder was created again', async () => {
       const { keeper, start } = await begin();
       const parent = folderOf();
       const folder = join(parent, 'sockets');
@@ -120,7 +120,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
       return victim;
     };
 
-    test('is not removed through a link to a socket of root', async () => {
+    test('the Unix socket is not removed through a link to a socket of root', async () => {
       const { keeper, start, stop } = await begin();
       const folder = folderOf();
       await start('one', join(folder, 'app.sock'));
@@ -131,7 +131,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
       expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
     });
 
-    test("is known as that user's to the next keeper", async () => {
+    test('the next keeper knows the user of the Unix socket', async () => {
       const { keeper: first, start } = await begin();
       const folder = folderOf();
       await start('one', join(folder, 'app.sock'));
@@ -145,7 +145,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
       expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
     });
 
-    test('is taken over from an orphan by the next instance', async () => {
+    test('the Unix socket is taken over from an orphan by the next instance', async () => {
       const { keeper: first, start } = await begin();
       const path = join(folderOf(), 'app.sock');
       await start('one', path);
@@ -164,7 +164,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
       expect(await ask({ socketPath: path })).toMatchObject({ pid });
     });
 
-    test('belongs to the user who claims it next if the app ran as root before', async () => {
+    test('the Unix socket belongs to the user who claims it next if the app ran as root before', async () => {
       const { keeper, start, stop } = await begin();
       const folder = folderOf();
       const path = join(folder, 'app.sock');
@@ -206,7 +206,7 @@ test.runIf(process.getuid?.() === 0).each([
 });
 
 describe.runIf(process.getuid?.() === 0)('the standard streams of an app with another user', () => {
-  test.each(['cluster', 'fork'])('%s: can be opened by name in a Node program', async (mode) => {
+  test.each(['cluster', 'fork'])('%s: the standard streams can be opened by name in a Node program', async (mode) => {
     const keeper = await realKeeper({ isOpen: true });
     await keeper.spawnNode('one', 'runs-code', {
       mode,
@@ -222,14 +222,14 @@ describe.runIf(process.getuid?.() === 0)('the standard streams of an app with an
     await keeper.says('one', 'stderr is open');
   });
 
-  test('exec: can be opened by name in a shell', async () => {
+  test('exec: the standard streams can be opened by name in a shell', async () => {
     const keeper = await realKeeper({ isOpen: true });
     const script = 'exec < /dev/stdin; echo out > /dev/stdout; echo err > /dev/stderr; echo input is open >&2';
     await keeper.spawn('one', { file: '/bin/sh', args: ['-c', script], cwd: '/', ...OWNER });
     for (const text of ['out\n', 'err\n', 'input is open']) await keeper.says('one', text);
   });
 
-  test('have pipes that are not used again, because that user may have them open', async () => {
+  test('the pipes of an app with another user are not used again, because that user may have them open', async () => {
     const keeper = await realKeeper({ isOpen: true });
     const { outPipe, errPipe } = await keeper.spawn('one', { file: '/bin/true', cwd: '/', ...OWNER });
     await keeper.event('gone', 'one');

@@ -38,7 +38,7 @@ describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) =>
   const run = (keeper, id, code, params = {}) =>
     keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: main(code) } });
 
-  test.each(WAYS)('find the port of another instance of the app free, %s', async (_, asks, heard) => {
+  test.each(WAYS)('port probes find the port of another instance of the app free, %s', async (_, asks, heard) => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(keeper, 'one', LISTENS(port));
@@ -48,7 +48,7 @@ describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) =>
     expect(keeper.output('two')).toContain(heard);
   });
 
-  test.each(WAYS)('find a port that is held for the next process free, %s', async (_, asks, heard) => {
+  test.each(WAYS)('port probes find a port that is held for the next process free, %s', async (_, asks, heard) => {
     const keeper = await realKeeper();
     const port = await takePort();
     for (const id of ['one', 'two', 'three']) {
@@ -61,7 +61,7 @@ describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) =>
     }
   });
 
-  test('find the port of another program taken', async () => {
+  test('port probes find the port of another program taken', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     const stranger = createServer().listen(port);
@@ -72,7 +72,7 @@ describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) =>
     stranger.close();
   });
 
-  test('find the port of another app taken', async () => {
+  test('port probes find the port of another app taken', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(keeper, 'one', LISTENS(port), { app: 'other' });
@@ -83,7 +83,7 @@ describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) =>
     await keeper.says('three', 'heard connected');
   });
 
-  test('of an instance reach its own port as soon as it listens', async () => {
+  test('port probes of an instance reach its own port as soon as it listens', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(
@@ -94,7 +94,7 @@ describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) =>
     await keeper.says('one', 'heard connected');
   });
 
-  test('of an instance that never listened reach the other instances the next time', async () => {
+  test('port probes of an instance that never listened reach the other instances the next time', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(keeper, 'server', LISTENS(port), { slot: 0 });
@@ -106,7 +106,7 @@ describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) =>
     await keeper.says('again', 'heard connected');
   });
 
-  test('by listening are not announced to control, only the server that stays', async () => {
+  test('port probes by listening are not announced to control, only the server that stays', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(keeper, 'one', ASKS_BY_LISTENING(port) + LISTENS(port));
@@ -120,7 +120,7 @@ describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) =>
     ).toEqual(['listener', 'listening']);
   });
 
-  test('do not let a server stay on another address of the port, and the error names a restart', async () => {
+  test('port probes let no server stay on another address of the port, and the error names a restart', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(keeper, 'one', LISTENS(port));
@@ -135,7 +135,7 @@ describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) =>
     expect(await keeper.event('listen-failed', 'two')).toMatchObject({ data: { code: 'EADDRINUSE', port } });
   });
 
-  test('let a server listen once an instance that only probed has closed its own', async () => {
+  test('port probes let a server listen once an instance that only probed has closed its own', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(

@@ -76,7 +76,7 @@ function octetCounted(text) {
 }
 
 describe('shipping over TCP', () => {
-  test('sends each line as an RFC 5424 message with its length', async () => {
+  test('shipping over TCP sends each line as an RFC 5424 message with its length', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
     shipper.send('out', ['one', 'zwölf €'], atMs);
@@ -87,7 +87,7 @@ describe('shipping over TCP', () => {
     expect(octetCounted(server.received[0])).toEqual(expected);
   });
 
-  test('sends lines later that were written before the receiver started', async () => {
+  test('shipping over TCP sends lines later that were written before the receiver started', async () => {
     const port = await takePort();
     const shipper = ship(`syslog+tcp://127.0.0.1:${port}`);
     shipper.send('out', numbered(100), atMs);
@@ -98,7 +98,7 @@ describe('shipping over TCP', () => {
     expect(shipper.counters()).toMatchObject({ sent: 100, dropped: 0, problem: null });
   });
 
-  test('connects again after the receiver has closed', async () => {
+  test('shipping over TCP connects again after the receiver has closed', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
     shipper.send('out', ['one'], atMs);
@@ -111,7 +111,7 @@ describe('shipping over TCP', () => {
     expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0 });
   });
 
-  test('drops lines while the receiver does not read, without using memory, and then sends the newest', async () => {
+  test('shipping drops lines while the receiver does not read, uses no memory, then sends the newest', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
     await waitFor('the connection', () => server.sockets.length === 1);
@@ -131,7 +131,7 @@ describe('shipping over TCP', () => {
     expect(shipper.notice()).toContain(`${dropped} lines of "api"`);
   });
 
-  test('sends waiting lines on close', async () => {
+  test('shipping over TCP sends waiting lines on close', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
     shipper.send('out', numbered(5_000), atMs);
@@ -153,7 +153,7 @@ describe('shipping over UDP', () => {
     return { port: socket.address().port, received };
   }
 
-  test('sends each line as one datagram, and a long line as several', async () => {
+  test('shipping over UDP sends each line as one datagram, and a long line as several', async () => {
     const { port, received } = await bind();
     const shipper = ship(`syslog+udp://127.0.0.1:${port}?facility=local0`);
     shipper.send('err', ['one', '𝄞'.repeat(1_500), 'end'], atMs);
@@ -164,7 +164,7 @@ describe('shipping over UDP', () => {
     expect(shipper.counters()).toMatchObject({ sent: 3, dropped: 0 });
   });
 
-  test('notices a missing receiver, and keeps most lines until there is one', async () => {
+  test('shipping over UDP notices a missing receiver, and keeps most lines until there is one', async () => {
     const { port, received } = await bind();
     endings.pop()?.();
     const shipper = ship(`syslog+udp://127.0.0.1:${port}`);
@@ -178,14 +178,14 @@ describe('shipping over UDP', () => {
     expect(received).toEqual([]);
   });
 
-  test('reports an unknown host', async () => {
+  test('shipping over UDP reports an unknown host', async () => {
     const shipper = ship('syslog+udp://no-such-host.invalid:514');
     await waitFor('the DNS error', () => /ENOTFOUND|EAI_AGAIN/.test(shipper.counters().problem ?? ''));
   });
 });
 
 describe('shipping over a Unix socket', () => {
-  test('ends each line with a line feed on a stream socket', async () => {
+  test('shipping over a Unix socket ends each line with a line feed on a stream socket', async () => {
     const path = join(folder, 'log.sock');
     const server = await listen(path);
     const shipper = ship(`syslog+unix://${path}`);
@@ -194,7 +194,7 @@ describe('shipping over a Unix socket', () => {
     expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0 });
   });
 
-  test('waits for a missing socket', async () => {
+  test('shipping over a Unix socket waits for a missing socket', async () => {
     const path = join(folder, 'later.sock');
     const shipper = ship(`syslog+unix://${path}`);
     shipper.send('out', ['one'], atMs);
@@ -221,7 +221,7 @@ describe('shipping over a Unix socket', () => {
   }
 
   const hasLogger = existsSync('/usr/bin/logger');
-  test.runIf(hasLogger)('uses logger(1) for a datagram socket such as /dev/log', async () => {
+  test.runIf(hasLogger)('shipping over a Unix socket uses logger(1) for a datagram socket like /dev/log', async () => {
     const path = join(folder, 'dgram.sock');
     const { printed } = await datagramsAt(path);
     const shipper = ship(`syslog+unix://${path}?facility=local0`);
@@ -235,7 +235,7 @@ describe('shipping over a Unix socket', () => {
   });
 
   describe.runIf(isRoot)('for an app with another user', () => {
-    test('connects if this user may, and as root if only root can change the path', async () => {
+    test('shipping for another user connects if this user may, as root if only root can change the path', async () => {
       const { own, closed, plant } = userFolders();
       const sockets = [await listen(join(own, 'log.sock')), await listen(join(closed, 'log.sock'))];
       chmodSync(join(own, 'log.sock'), 0o666);
@@ -248,7 +248,7 @@ describe('shipping over a Unix socket', () => {
       expect(sockets.map(({ received }) => received.length)).toEqual([1, 1]);
     });
 
-    test('is refused for a socket that this user may not write to', async () => {
+    test('shipping for another user is refused for a socket that this user may not write to', async () => {
       const { own } = userFolders();
       const { received } = await listen(join(own, 'log.sock'));
       chmodSync(join(own, 'log.sock'), 0o600);
@@ -258,7 +258,7 @@ describe('shipping over a Unix socket', () => {
       expect(received).toEqual([]);
     });
 
-    test('uses the rights of this user for the next connection after root', async () => {
+    test('shipping for another user uses the rights of this user for the next connection after root', async () => {
       const { own } = userFolders();
       const target = `syslog+unix://${own}/log.sock`;
       const shippers = createShipperPool({ clock: systemClock(), managerLog: () => {}, targetsOf: () => [target] });
@@ -272,7 +272,7 @@ describe('shipping over a Unix socket', () => {
       expect(received).toEqual([]);
     });
 
-    test.runIf(hasLogger)('runs logger(1) as this user', async () => {
+    test.runIf(hasLogger)('shipping for another user runs logger(1) as this user', async () => {
       const { own } = userFolders();
       const path = join(own, 'dgram.sock');
       const { printed } = await datagramsAt(path);
@@ -293,7 +293,7 @@ describe('shipping over a Unix socket', () => {
 });
 
 describe('shipping to a command', () => {
-  test('passes the lines unchanged and in order, and the command exits at the end of its input', async () => {
+  test('shipping to a command keeps lines and order, and the command exits at the end of its input', async () => {
     const file = join(folder, 'out.txt');
     const shipper = ship(`exec:cat > ${file}; echo "end of $name" >> ${file}`);
     shipper.send('out', numbered(10_000), atMs);
@@ -303,7 +303,7 @@ describe('shipping to a command', () => {
     expect(readFileSync(file, 'utf8')).toBe(`${numbered(10_000).join('\n')}\n\n"€"\nend of api\n`);
   });
 
-  test('starts a command that exits again, and reports its exit code', async () => {
+  test('shipping to a command starts a command that exits again, and reports its exit code', async () => {
     const file = join(folder, 'out.txt');
     const shipper = ship(`exec:head -n 1 >> ${file}; exit 3`);
     shipper.send('out', ['one'], atMs);
@@ -313,7 +313,7 @@ describe('shipping to a command', () => {
     await waitFor('the second line', () => readFileSync(file, 'utf8') === 'one\ntwo\n');
   });
 
-  test('ends a command that ignores the end of its input, with all its children', async () => {
+  test('shipping to a command ends a command that ignores the end of its input, with all its children', async () => {
     const pidFile = join(folder, 'pid');
     const shipper = ship(`exec:sleep 1000 & echo $! > ${pidFile}; wait; true`);
     shipper.send('out', ['one'], atMs);
@@ -326,7 +326,7 @@ describe('shipping to a command', () => {
     );
   });
 
-  test('drops lines of a command that does not read, and starts only one process', async () => {
+  test('shipping to a command drops lines of a command that does not read, and starts only one process', async () => {
     const pidFile = join(folder, 'pid');
     const shipper = ship(`exec:echo $$ >> ${pidFile}; exec sleep 1000`);
     endings.push(() => execFileSync('kill', readFileSync(pidFile, 'utf8').trim().split('\n')));

@@ -30,7 +30,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     return { keeper, path, start };
   };
 
-  test('is shared by the next instance, and clients always find a server', async () => {
+  test('a Unix socket path is shared by the next instance, and clients always find a server', async () => {
     const { keeper, path, start } = await begin();
     await start('old');
     await keeper.says('old', `listens ${path}`);
@@ -50,7 +50,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     await client;
   });
 
-  test('works for an app that removes its old socket before it listens', async () => {
+  test('a Unix socket path works for an app that removes its old socket before it listens', async () => {
     const { keeper, path, start } = await begin();
     const clears = `require('node:fs').rmSync(${JSON.stringify(path)}, { force: true });`;
     await start('old', clears);
@@ -73,7 +73,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
       'on its stop signal, long before it exits',
       `process.on('SIGTERM', () => { remove(); say('removed'); setInterval(() => {}, 1000); });`,
     ],
-  ])('is reachable after an old instance removed it %s', async (when, code) => {
+  ])('a Unix socket path is reachable after an old instance removed it %s', async (when, code) => {
     const { keeper, path, start } = await begin();
     const next = await start('next');
     await keeper.says('next', 'listens');
@@ -95,7 +95,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     expect(await ask({ socketPath: path })).toMatchObject({ pid: next });
   });
 
-  test('is removed with the app, without leftovers', async () => {
+  test('a Unix socket path is removed with the app, without leftovers', async () => {
     const { keeper, path, start } = await begin();
     await start('one');
     await keeper.says('one', 'listens');
@@ -106,7 +106,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     expect(readdirSync(dirname(path)).filter((name) => name.includes(basename(path)))).toEqual([]);
   });
 
-  test('gives EADDRINUSE if it is taken, and stays with its owner', async () => {
+  test('a Unix socket path gives EADDRINUSE if it is taken, and stays with its owner', async () => {
     const { keeper, path, start } = await begin();
     const other = createServer().listen(path);
     await start('one');
@@ -118,7 +118,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     expect(readdirSync(dirname(path)).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
-  test('is restored by the next instance in a folder that was created again, even for running instances', async () => {
+  test('a Unix socket path is restored by the next instance in a new folder, even for running instances', async () => {
     const { keeper, path, start } = await begin();
     const old = await start('old');
     await keeper.event('listening', 'old');
@@ -139,7 +139,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     expect(readdirSync(dirname(path))).toEqual([]);
   });
 
-  test('is restored by unpark in a folder that was created again', async () => {
+  test('a Unix socket path is restored by unpark in a folder that was created again', async () => {
     const { keeper, path, start } = await begin();
     const old = await start('old');
     await keeper.event('listening', 'old');
@@ -152,7 +152,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     expect(await ask({ socketPath: path })).toMatchObject({ pid: old });
   });
 
-  test('stays with a program that took it after its folder was created again', async () => {
+  test('a Unix socket path stays with a program that took it after its folder was created again', async () => {
     const { keeper, path, start } = await begin();
     await start('old');
     await keeper.event('listening', 'old');
@@ -165,7 +165,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     expect(await text(connect(path))).toBe('stranger');
   });
 
-  test('can be as long as the system allows', async () => {
+  test('a Unix socket path can be as long as the system allows', async () => {
     const keeper = await realKeeper();
     const longest = process.platform === 'linux' ? 107 : 103;
     const path = join(keeper.home, 'd'.repeat(longest - keeper.home.length - '/'.length - '/a.sock'.length), 'a.sock');
@@ -181,7 +181,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     }
   });
 
-  test('is open to every user with readableAll and writableAll', async () => {
+  test('a Unix socket path is open to every user with readableAll and writableAll', async () => {
     const { keeper, path } = await begin();
     const options = JSON.stringify({ path, readableAll: true, writableAll: true });
     for (const id of ['old', 'next']) {
@@ -196,7 +196,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     }
   });
 
-  test('works again after close()', async () => {
+  test('a Unix socket path works again after close()', async () => {
     const { keeper, path } = await begin();
     await keeper.spawnNode('one', 'runs-code', {
       mode,

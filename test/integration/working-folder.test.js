@@ -29,7 +29,7 @@ describe.runIf(isRoot).each(['exec', 'fork', 'cluster'])(
       return { ...folders, keeper, start, current };
     };
 
-    test('may be behind a link, but only if this user may enter it', async () => {
+    test('the working directory may be behind a link, but only if the user of the app may enter it', async () => {
       const { keeper, start, own, closed, current, plant } = await begin();
       const lead = (to) =>
         renameSync(
@@ -53,13 +53,13 @@ describe.runIf(isRoot).each(['exec', 'fork', 'cluster'])(
       await keeper.says('three', 'a note');
     });
 
-    test('may be a folder of root, if nothing can lead it elsewhere', async () => {
+    test('the working directory may be a folder of root, if nothing can lead it elsewhere', async () => {
       const { keeper, start, closed } = await begin();
       await start('one', join(closed, 'open'), { isCwdTrusted: true });
       await keeper.says('one', `in ${join(closed, 'open')}, a note`);
     });
 
-    test('has an error that names it and the code', async () => {
+    test('a working directory that cannot be used has an error that names it and the code', async () => {
       const { start, own, plant } = await begin();
       plant('loop', (path) => symlinkSync('loop', path));
       plant('shut', (path) => mkdirSync(path, 0o600));

@@ -88,7 +88,7 @@ const newFolder = (of, n) => (of.remove('d'), of.make('d'), of.write('d/c.json',
 const otherFolder = (of, n) => (of.make('e'), of.write('e/c.json', n), of.remove('d'), of.move('e', 'd'));
 const switchFolder = (of, n) => (of.make('e'), of.write('e/c.json', n), of.move('d', `old${n}`), of.move('e', 'd'));
 
-describe.concurrent('a watched', () => {
+describe.concurrent('a watched path', () => {
   test.each([
     ['file, written', ['d/c.json'], file, inPlace],
     ['file, removed and written again', ['d/c.json'], file, again],
@@ -134,7 +134,7 @@ describe.concurrent('a watched', () => {
     ],
     ['folder and a file in it', ['d', 'd/c.json'], file, over],
     ['glob', ['d/*.json'], file, again],
-  ])('%s, is noticed every time', async (_, paths, prepare, change, into) => {
+  ])('a watched %s, is noticed every time', async (_, paths, prepare, change, into) => {
     const of = folder();
     prepare(of);
     const watched = watchPaths(of.path, paths);
@@ -153,7 +153,7 @@ describe.concurrent('a watched', () => {
     expect(watched.problem()).toBe(null);
   });
 
-  test('folder is noticed by each app that watches it, if their other paths differ', async () => {
+  test('a watched folder is noticed by each app that watches it, if their other paths differ', async () => {
     const of = folder();
     file(of);
     const share = createSharedWatchers(openWatcher);
@@ -171,7 +171,7 @@ describe.concurrent('a watched', () => {
     }
   });
 
-  test('file that is gone is reported, and noticed when it is there again', async () => {
+  test('a watched file that is gone is reported, and noticed when it is there again', async () => {
     const of = folder();
     file(of);
     const watched = watchPaths(of.path, ['d/c.json']);
