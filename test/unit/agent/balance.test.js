@@ -144,7 +144,7 @@ describe('churn', () => {
     expect(rig.servers.open).toBe(2);
   });
 
-  test('connections closed earlier than that do not count', () => {
+  test('connections closed more than 100 ms ago do not count', () => {
     const rig = createRig();
     rig.hear({ act: 'share', share: 0 });
     churn(rig, 60, 5);

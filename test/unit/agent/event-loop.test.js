@@ -102,7 +102,7 @@ function looking(everyMs) {
 
 describe('a closely watched loop', () => {
   test.each([25, 30, 35, 39, 45, 80, 500])(
-    'that is blocked by %d ms most of the time has that as its median',
+    'a loop that is blocked by %d ms most of the time has that as its median',
     (blockMs) => {
       const { share } = looking(CLOSE_MS);
       live(20_000, blockMs, 4);
@@ -118,7 +118,7 @@ describe('a closely watched loop', () => {
     [4, 0],
     [4, 10],
   ])(
-    'that is never busy for long, %d ms with %d ms between, has a median below 5 ms and no delay above that',
+    'a loop that is never busy for long, %d ms with %d ms between, has a median below 5 ms and no longer delay',
     (workMs, restMs) => {
       const { share } = looking(CLOSE_MS);
       live(10_000, workMs, restMs);
@@ -126,13 +126,13 @@ describe('a closely watched loop', () => {
     },
   );
 
-  test('that is idle has no delay', () => {
+  test('a loop that is idle has no delay', () => {
     const { delays, share } = looking(CLOSE_MS);
     live(1_000, 0, 1_000);
     expect([delays.length, share(1)]).toEqual([50, 0]);
   });
 
-  test('that is blocked now and then has the block as its longest delay, but not as its median', () => {
+  test('a loop that is blocked now and then has the block as its longest delay, but not as its median', () => {
     const { share } = looking(CLOSE_MS);
     for (let times = 0; times < 20; times += 1) {
       live(400, 1, 9);
@@ -143,7 +143,7 @@ describe('a closely watched loop', () => {
     expect(share(1)).toBeLessThanOrEqual(101);
   });
 
-  test('that waits without work of its own is late by the time it waited', () => {
+  test('a loop that waits without work of its own is late by the time it waited', () => {
     const { delays } = looking(CLOSE_MS);
     nowMs += 50; // Other processes had the CPU.
     fire();
@@ -203,7 +203,7 @@ describe('a report', () => {
     ['one block', 1, 0, 0],
     ['four blocks', 4, 25, 45],
   ])(
-    'of five quiet seconds with %s shows whether the delays are more than one percent of the samples',
+    'a report of five quiet seconds with %s shows whether the delays are more than one percent of the samples',
     (_, blocks, from, to) => {
       const { vitals, reports } = measured();
       // Watches the loop, because the agent samples a watched loop closely.

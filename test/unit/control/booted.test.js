@@ -17,7 +17,7 @@ function loadingFor(bootsAfterMs, more = {}) {
 }
 
 describe('a Node.js program that loads for longer than minUptime', () => {
-  test('is up when it has lived for minUptime since it was loaded', async () => {
+  test('a program that loads long is up when it has lived for minUptime since it was loaded', async () => {
     loadingFor(2_500);
     const request = watch(rig.start({}));
     await rig.turn(3_499);
@@ -26,7 +26,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     expect([request.state, await statuses()]).toEqual(['done', ['online']]);
   });
 
-  test('is up at once if it listens before that', async () => {
+  test('a program that loads long is up at once if it listens before it was loaded', async () => {
     loadingFor(6_000, { listensAfterMs: 2_000 });
     const request = watch(rig.start({}));
     await rig.turn(1_999);
@@ -39,7 +39,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     [10_000, {}],
     [2_000, { listenTimeoutMs: 2_000 }],
     [15_000, { minUptimeMs: 15_000 }],
-  ])('whose loading never ends is up at its deadline (%i ms) if its event loop responds', async (afterMs, fields) => {
+  ])('a program that loads for ever is up at its deadline (%i ms) if its loop responds', async (afterMs, fields) => {
     loadingFor(Infinity);
     const request = watch(rig.start(fields));
     await rig.turn(afterMs - 1);
@@ -48,7 +48,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     expect([request.state, await statuses()]).toEqual(['done', ['online']]);
   });
 
-  test('whose event loop does not respond is late, and the message names what is missing', async () => {
+  test('a program whose event loop does not respond is late, and the message names what is missing', async () => {
     loadingFor(Infinity, { isHung: true });
     const request = watch(rig.start({ listenTimeoutMs: 4_000 }));
     await rig.turn(4_999);
@@ -60,7 +60,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     expect((await rig.list())[0]).toMatchObject({ status: 'waiting restart', lastDeath: { cause: 'boot-timeout' } });
   });
 
-  test('is late at listenTimeout if it has to listen, and the message names what is missing', async () => {
+  test('a program that loads long and has to listen is late at listenTimeout, and the reason is named', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 100 });
     void rig.start({});
     await rig.turn(2_000);
@@ -84,7 +84,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     ['computes', { cpuMs: 1 }],
     ['gets a tenth of a core', { cpuMs: 0.1 }],
     ['reads files', { ioBytes: 50_000 }],
-  ])('for 40 s, and %s, is not a failed start', async (_what, perMs) => {
+  ])('a program that loads for 40 s, and %s, is not a failed start', async (_what, perMs) => {
     loadingFor(40_000, { listensAfterMs: 40_000 });
     doing((nowMs) => Object.fromEntries(Object.entries(perMs).map(([key, rate]) => [key, nowMs * rate])));
     const request = watch(rig.start({ instances: 2 }, { progress: true }));
@@ -105,7 +105,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     ['cannot be measured', null, 10_000],
     ['computes for 21 s, then waits', (nowMs) => ({ cpuMs: Math.min(nowMs - begunAtMs(), 21_000) }), 28_000],
     ['computes for ever', (nowMs) => ({ cpuMs: nowMs }), 300_000],
-  ])('and %s, ends', async (_what, activity, endsAtMs) => {
+  ])('a program that loads long, and %s, ends', async (_what, activity, endsAtMs) => {
     loadingFor(3_600_000);
     if (activity) doing(activity);
     else rig.activity = () => null;
@@ -116,7 +116,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     expect(request.error.message).toContain('it was still loading its main module');
   });
 
-  test('in a reload that makes progress: the old instances stay until it listens', async () => {
+  test('a program that makes progress in a reload keeps the old instances until it listens', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 100 });
     void rig.start({ instances: 2 });
     await rig.turn(2_000);
@@ -130,7 +130,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     expect([request.state, await statuses()]).toEqual(['done', ['online', 'online']]);
   });
 
-  test('in a reload that listens elsewhere gets no more time', async () => {
+  test('a program that listens elsewhere in a reload gets no more time', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 100 });
     void rig.start({});
     await rig.turn(2_000);
@@ -141,7 +141,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     expect(request.error.message).toContain('it did not listen on [::]:3000, but on [::]:4000');
   });
 
-  test('goes on loading if control is replaced after its deadline', async () => {
+  test('a program that loads long goes on loading if control is replaced after its deadline', async () => {
     loadingFor(25_000, { listensAfterMs: 25_000 });
     doing((nowMs) => ({ cpuMs: nowMs }));
     void rig.start({}).catch(() => {});
@@ -151,7 +151,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     expect([await statuses(), rig.spawned().length]).toEqual([['online'], 1]);
   });
 
-  test('with waitReady is up when it sends "ready", loaded or not', async () => {
+  test('a program with waitReady is up when it sends "ready", loaded or not', async () => {
     loadingFor(Infinity, { readyAfterMs: 50 });
     const request = watch(rig.start({ waitReady: true }));
     await rig.turn(50);
@@ -163,7 +163,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     ['--watch', { interpreterArgs: ['--no-warnings', '--watch'] }],
     ['--inspect-wait', { env: { NODE_OPTIONS: '--no-warnings --inspect-wait' } }],
   ])(
-    'that waits for a debugger, or is loaded in another process (%s), is up at the age of minUptime',
+    'a program that waits for a debugger, or is loaded in another process (%s), is up at the age of minUptime',
     async (_what, fields) => {
       loadingFor(Infinity);
       const request = watch(rig.start(fields));
@@ -172,7 +172,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     },
   );
 
-  test('that throws after it has loaded for 1.5 s is a failed start, with a pause before the next', async () => {
+  test('a program that throws after loading for 1.5 s is a failed start, with a pause before the next', async () => {
     loadingFor(Infinity, { exitsAfterMs: 1_500, code: 1 });
     const request = watch(rig.start({}));
     await rig.turn(1_500);
@@ -180,7 +180,7 @@ describe('a Node.js program that loads for longer than minUptime', () => {
     expect((await rig.list())[0].unstableRestarts).toBe(1);
   });
 
-  test('that exits while it loads has not been up', async () => {
+  test('a program that exits while it loads has not been up', async () => {
     loadingFor(6_000, { exitsAfterMs: 2_000, code: 0 });
     const request = watch(rig.start({}));
     await rig.turn(2_000);
@@ -234,7 +234,7 @@ describe('no old instance exits while a new one loads', () => {
     return living();
   }
 
-  test('in a reload, whose canary then lives for minUptime', async () => {
+  test('a reload ends no old instance while a new one loads, and its canary then lives for minUptime', async () => {
     const old = await running();
     loadingFor(2_900);
     const request = watch(rig.call('reload', { targets: ['api'] }));
@@ -245,7 +245,7 @@ describe('no old instance exits while a new one loads', () => {
     expect(request.state).toBe('done');
   });
 
-  test('in a restart, which takes half of them at a time', async () => {
+  test('a restart takes only half of the old instances at a time while new ones load', async () => {
     const old = await running();
     loadingFor(2_900);
     const request = watch(rig.call('restart', { targets: ['api'] }));

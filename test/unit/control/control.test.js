@@ -12,7 +12,7 @@ beforeEach(async () => {
 const statusOf = async () => (await rig.list()).map(({ status }) => status);
 
 describe('start', () => {
-  test('answers when every instance listens, and not before', async () => {
+  test('start answers when every instance listens, and not before', async () => {
     const request = watch(rig.start({ instances: 2 }));
     await rig.turn(9);
     expect(request.state).toBe('pending');
@@ -26,7 +26,7 @@ describe('start', () => {
     });
   });
 
-  test('writes the desired state before it requests the first process', async () => {
+  test('start writes the desired state before it requests the first process', async () => {
     let savesAtSpawn = 0;
     rig.keeper.behave = () => ((savesAtSpawn = rig.store.saves), {});
     void rig.start({}).catch(() => {});
@@ -34,7 +34,7 @@ describe('start', () => {
     expect(savesAtSpawn).toBe(1);
   });
 
-  test('is refused, and changes nothing, if the state cannot be written', async () => {
+  test('start is refused, and changes nothing, if the state cannot be written', async () => {
     rig.store.isFull = true;
     await expect(rig.start({})).rejects.toMatchObject({ code: 'ERR_NCLUST_STATE_WRITE' });
     rig.store.isFull = false;
@@ -42,7 +42,7 @@ describe('start', () => {
     expect(rig.keeper.alive).toEqual([]);
   });
 
-  test('counts a program that does not listen as up when it has lived for minUptime', async () => {
+  test('start counts a program that does not listen as up when it has lived for minUptime', async () => {
     rig.keeper.behave = () => ({});
     const request = watch(rig.start({ minUptimeMs: 500 }));
     await rig.turn(499);
@@ -51,7 +51,7 @@ describe('start', () => {
     expect(request.state).toBe('done');
   });
 
-  test('with waitReady waits for the message and for nothing else', async () => {
+  test('start with waitReady waits for the message and for nothing else', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 5, readyAfterMs: 3_000 });
     const request = watch(rig.start({ waitReady: true }));
     await rig.turn(2_999);
@@ -60,7 +60,7 @@ describe('start', () => {
     expect(request.state).toBe('done');
   });
 
-  test('fails at the first crash before that, with the last lines, and the app stays under its policy', async () => {
+  test('start fails at the first crash of the app, with the last lines; the app stays under its policy', async () => {
     rig.lastLines = ['boom'];
     rig.keeper.behave = () => ({ exitsAfterMs: 400, code: 3 });
     const request = watch(rig.start({}));
@@ -84,14 +84,14 @@ describe('start', () => {
     ]);
   });
 
-  test('that fails and is not retried names only the command that removes the app', async () => {
+  test('a start that fails and is not retried names only the command that removes the app', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 400, code: 3 });
     const request = watch(rig.start({ autorestart: false }));
     await rig.turn(400);
     expect(request.error.hint).toMatch(/"api" stays in the list\. To remove it: nclust delete api$/);
   });
 
-  test('reports all known failures when it fails', async () => {
+  test('start reports all known failures when it fails', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 7, code: 1 });
     rig.keeper.behave = ({ label }) => (label.slot === 2 ? { listensAfterMs: 1 } : { refuses: 'ENOENT' });
     await expect(rig.start({ instances: 3 })).rejects.toMatchObject({
@@ -99,7 +99,7 @@ describe('start', () => {
     });
   });
 
-  test('fails at the boot deadline; the process is retired and counts as unstable', async () => {
+  test('start fails at the boot deadline; the process is retired and counts as unstable', async () => {
     rig.keeper.behave = () => ({});
     const request = watch(rig.start({ waitReady: true, listenTimeoutMs: 700 }));
     await rig.turn(710);
@@ -109,7 +109,7 @@ describe('start', () => {
     ]);
   });
 
-  test('succeeds if a program exits with code 0 under autorestart false', async () => {
+  test('start succeeds if a program exits with code 0 under autorestart false', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 20, code: 0 });
     const request = watch(rig.start({ autorestart: false }));
     await rig.turn(50);
@@ -119,14 +119,14 @@ describe('start', () => {
     expect(rig.spawned()).toHaveLength(1);
   });
 
-  test('fails if a program exits with another code under autorestart false', async () => {
+  test('start fails if a program exits with another code under autorestart false', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 20, code: 9 });
     const request = watch(rig.start({ autorestart: false }));
     await rig.turn(50);
     expect(request.error.message).toContain('exited with code 9');
   });
 
-  test('refuses a running app, adds instances when forced, and gives a stopped app the new spec', async () => {
+  test('start refuses a running app, adds instances when forced, and gives a stopped app the new spec', async () => {
     void rig.start({ env: { A: '1' } });
     await rig.turn();
     await expect(rig.start({})).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_EXISTS' });
@@ -141,7 +141,7 @@ describe('start', () => {
     expect(await rig.list()).toMatchObject([{ id: 0, status: 'online' }]);
   });
 
-  test('gives each instance the declared environment, its marker, and nothing else', async () => {
+  test('start gives each instance the declared environment, its marker, and nothing else', async () => {
     void rig.start({ env: { A: '1' }, instanceVar: 'N' });
     await rig.turn(1);
     const [child] = rig.keeper.alive;
@@ -158,7 +158,7 @@ describe('start', () => {
 });
 
 describe('a process that dies', () => {
-  test('is restarted at once if it was up for long enough', async () => {
+  test('a process that dies is restarted at once if it was up for long enough', async () => {
     void rig.start({});
     await rig.turn(5_000);
     rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 1 });
@@ -168,7 +168,7 @@ describe('a process that dies', () => {
     expect(await rig.list()).toMatchObject([{ status: 'online', restarts: 1, unstableRestarts: 0 }]);
   });
 
-  test('repeatedly is restarted after longer and longer pauses, then counts as failed', async () => {
+  test('a process that dies repeatedly is restarted after growing pauses, then counts as failed', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
     void rig.start({ maxRestarts: 5 }).catch(() => {});
     await rig.turn(60_000);
@@ -184,7 +184,7 @@ describe('a process that dies', () => {
     [{ signal: 'SIGKILL' }, { cause: 'signal' }],
     [{ signal: 'SIGSEGV' }, { cause: 'crash' }],
     [{ code: 0 }, { cause: 'crash', code: 0 }],
-  ])('by %o has the cause %o', async (exit, death) => {
+  ])('a death by %o has the cause %o', async (exit, death) => {
     void rig.start({});
     await rig.turn(2_000);
     rig.keeper.exit(rig.keeper.alive[0].instanceId, exit);
@@ -192,7 +192,7 @@ describe('a process that dies', () => {
     expect((await rig.list())[0].lastDeath).toMatchObject(death);
   });
 
-  test('because the kernel ran out of memory is distinguished from a kill', async () => {
+  test('a death because the kernel ran out of memory is distinguished from a kill', async () => {
     void rig.start({});
     await rig.turn(2_000);
     rig.oomKilled = true;
@@ -201,7 +201,7 @@ describe('a process that dies', () => {
     expect((await rig.list())[0].lastDeath).toMatchObject({ cause: 'out-of-memory' });
   });
 
-  test('of a signal that a command sent has that command as its cause', async () => {
+  test('a death by a signal that a command sent has that command as its cause', async () => {
     void rig.start({});
     await rig.turn(2_000);
     await rig.call('signal', { targets: ['api'], signal: 'SIGUSR2' });
@@ -213,7 +213,7 @@ describe('a process that dies', () => {
     });
   });
 
-  test('has its pipes read to the end before it is forgotten', async () => {
+  test('a dead process has its pipes read to the end before it is forgotten', async () => {
     void rig.start({});
     await rig.turn(2_000);
     const [{ instanceId }] = rig.keeper.alive;
@@ -495,7 +495,7 @@ describe('the shutdown', () => {
 });
 
 describe('the next control', () => {
-  test('finds the same pids, counters, start times and deaths', async () => {
+  test('the next control finds the same pids, counters, start times and deaths', async () => {
     void rig.start({ instances: 2 });
     await rig.turn(5_000);
     rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 4 });
@@ -507,7 +507,7 @@ describe('the next control', () => {
     expect(rig.spawned()).toHaveLength(3);
   });
 
-  test('keeps waiting for the end of a back-off', async () => {
+  test('the next control keeps waiting for the end of a back-off', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
     void rig.start({}).catch(() => {});
     await rig.turn(3_200); // Attempts at 0, 101, 302, 703, 1504, 3105.
@@ -520,7 +520,7 @@ describe('the next control', () => {
     expect(rig.spawned()).toHaveLength(count + 1);
   });
 
-  test('learns of a death that no control saw, and restarts the instance', async () => {
+  test('the next control learns of a death that no control saw, and restarts the instance', async () => {
     void rig.start({});
     await rig.turn(5_000);
     rig.control.close();
@@ -535,7 +535,7 @@ describe('the next control', () => {
     ]);
   });
 
-  test('keeps the boot deadline of an instance that was starting', async () => {
+  test('the next control keeps the boot deadline of an instance that was starting', async () => {
     rig.keeper.behave = () => ({});
     void rig.start({ waitReady: true, listenTimeoutMs: 1_000 }).catch(() => {});
     await rig.turn(600);
@@ -546,7 +546,7 @@ describe('the next control', () => {
     expect((await rig.list())[0].lastDeath).toMatchObject({ cause: 'boot-timeout' });
   });
 
-  test('retires running instances that are not wanted', async () => {
+  test('the next control retires running instances that are not wanted', async () => {
     void rig.start({ instances: 2 });
     await rig.turn();
     rig.store.forget();
@@ -555,7 +555,7 @@ describe('the next control', () => {
     expect(rig.keeper.alive).toEqual([]);
   });
 
-  test('leaves unlisted processes alone while its list may lack changes, until it has to end all', async () => {
+  test('the next control leaves unlisted processes alone while its list may lack changes, until a kill', async () => {
     void rig.start({ instances: 2 });
     await rig.turn();
     rig.store.forget();
@@ -569,7 +569,7 @@ describe('the next control', () => {
     expect(rig.left).toBe(0);
   });
 
-  test('leaves them alone when the list is whole again, and gives their id to no new app', async () => {
+  test('the next control leaves strays alone when the list is whole again, and no new app gets their id', async () => {
     void rig.start({ instances: 2 });
     await rig.turn();
     const strays = rig.keeper.alive.map(({ instanceId }) => instanceId);
@@ -589,7 +589,7 @@ describe('the next control', () => {
     expect(rig.keeper.alive).toEqual([]);
   });
 
-  test('adopts an instance that the last act of a dead control started', async () => {
+  test('the next control adopts an instance that the last act of a dead control started', async () => {
     void rig.start({ instances: 1 });
     await rig.turn();
     const [{ label }] = rig.keeper.alive;
@@ -683,7 +683,7 @@ describe('when the keeper dies', () => {
     expect(rig.running()).toEqual(['bad/0', 'victim/0']);
   });
 
-  test('again and again at the start of an app, one orphan stays, and then the app gets no channel', async () => {
+  test('one orphan stays if keepers die repeatedly at the start of an app, which then gets no channel', async () => {
     void rig.start({ instances: 1 });
     await rig.turn(5_000);
     rig.behaveNext = () => ({ stopsAfterMs: 500 });
@@ -723,7 +723,7 @@ describe('when the keeper dies', () => {
     expect(rig.running()).toEqual(['api/0', 'api/1']);
   });
 
-  test('together with control, orphans are found and replaced, and those without an app are ended', async () => {
+  test('orphans are found and replaced if keeper and control die, and those without an app are ended', async () => {
     void rig.start({});
     await rig.turn();
     rig.orphans = [

@@ -24,7 +24,7 @@ const serving = () =>
 const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb).map(({ params }) => params);
 
 describe('reload', () => {
-  test('replaces every instance, the first one gated until it has lived for minUptime and answered', async () => {
+  test('reload replaces every instance, the first gated until it has lived for minUptime and answered', async () => {
     const old = await running();
     const request = reload();
     await rig.turn(999);
@@ -46,7 +46,7 @@ describe('reload', () => {
     expect(rig.keeper.alive.every(({ isGated }) => !isGated)).toBe(true);
   });
 
-  test('never has fewer instances serving than before, nor more than maxSurge beside them', async () => {
+  test('reload never has fewer instances serving than before, nor more than maxSurge beside them', async () => {
     await running({ maxSurge: 2 });
     const counts = { serving: [], beside: [] };
     rig.keeper.behave = () => {
@@ -86,7 +86,7 @@ describe('reload', () => {
     expect([request.state, rig.keeper.alive.map(({ pid }) => pid)]).toEqual(['done', [1004, 1005, 1006, 1007]]);
   });
 
-  test('of four with maxSurge 4 and nothing to wait for takes as long as one', async () => {
+  test('a reload of four with maxSurge 4 and nothing to wait for takes as long as one', async () => {
     await running({ maxSurge: 4, minUptimeMs: 0 });
     rig.keeper.behave = () => ({ bootsAfterMs: 100, listensAfterMs: 100 });
     const request = reload();
@@ -104,7 +104,7 @@ describe('reload', () => {
     expect(request.state).toBe('done');
   });
 
-  test('waits for the ready message of an app that sends one before it gets connections', async () => {
+  test('reload waits for the ready message of an app that sends one before it gets connections', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 5, readyAfterMs: 300 });
     await running({ waitReady: true, instances: 2, minUptimeMs: 100 });
     const request = reload();
@@ -118,7 +118,7 @@ describe('reload', () => {
     expect([asked('admit').length, request.state]).toEqual([2, 'done']);
   });
 
-  test('applies a new environment and new settings, which the next start uses as well', async () => {
+  test('reload applies a new environment and new settings, which the next start uses as well', async () => {
     await running({ env: { A: '1', B: '1' } });
     const request = reload({ env: { A: '2' }, spec: { interpreterArgs: ['--x'] } });
     await rig.turn(2_000);
@@ -132,7 +132,7 @@ describe('reload', () => {
     expect(rig.control.registry.desired.apps[0].slots.some((slot) => 'former' in slot)).toBe(false);
   });
 
-  test('of one instance leaves the others alone', async () => {
+  test('a reload of one instance leaves the others alone', async () => {
     const old = await running();
     const request = watch(rig.call('reload', { targets: ['2'] }));
     await rig.turn(2_000);
@@ -140,7 +140,7 @@ describe('reload', () => {
     expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual([...old.filter((pid) => pid !== 1002), 1004]);
   });
 
-  test('applies changes for all apps, and for each app those under its name', async () => {
+  test('reload applies changes for all apps, and for each app those under its name', async () => {
     await running();
     void rig.start({ name: 'worker', instances: 1 });
     await rig.turn(2_000);
@@ -168,7 +168,7 @@ describe('reload', () => {
     ['spec.instances', { spec: { instances: 2 } }],
     ['specs.api.instances', { specs: { api: { instances: 2 } } }],
     ['specs.api.maxSurge', { specs: { api: { maxSurge: 'x' } } }],
-  ])('with an invalid %s is refused and changes nothing', async (keyPath, params) => {
+  ])('a reload with an invalid %s is refused and changes nothing', async (keyPath, params) => {
     await running();
     const request = reload(params);
     await rig.turn();
@@ -176,7 +176,7 @@ describe('reload', () => {
     expect(await generations()).toEqual([1, 1, 1, 1]);
   });
 
-  test('of a stopped app starts it, all instances at once', async () => {
+  test('a reload of a stopped app starts it, all instances at once', async () => {
     await running();
     void rig.call('stop', { targets: ['api'] });
     await rig.turn();
@@ -185,7 +185,7 @@ describe('reload', () => {
     expect([request.state, await statuses()]).toEqual(['done', Array(4).fill('online')]);
   });
 
-  test('of a failed app starts it', async () => {
+  test('a reload of a failed app starts it', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
     void rig.start({ maxRestarts: 0 }).catch(() => {});
     await rig.turn(1_000);
@@ -196,7 +196,7 @@ describe('reload', () => {
     expect(request.state).toBe('done');
   });
 
-  test('of an app in fork mode that listens starts the new instance beside the old one', async () => {
+  test('a reload of an app in fork mode that listens starts the new instance beside the old one', async () => {
     await running({ mode: 'fork', instances: 1 });
     let atSpawn = 0;
     rig.keeper.behave = () => ((atSpawn = serving().length), { listensAfterMs: 10 });
@@ -208,7 +208,7 @@ describe('reload', () => {
   test.each([
     ['in fork mode that does not listen', { mode: 'fork' }],
     ['that is no Node program', { mode: 'fork', kind: 'exec' }],
-  ])('of an app %s stops the old instance first', async (_what, fields) => {
+  ])('a reload of an app %s stops the old instance first', async (_what, fields) => {
     rig.keeper.behave = () => ({});
     await running({ ...fields, instances: 2 });
     let most = 0;
@@ -266,7 +266,7 @@ describe('a bad deploy', () => {
     ['hangs', { listensAfterMs: 10, isHung: true }, 'was not ready in 10s (its event loop did not answer)'],
   ];
 
-  test.each(BAD)('that %s changes nothing', async (_what, behaviour, reason) => {
+  test.each(BAD)('a bad deploy that %s changes nothing', async (_what, behaviour, reason) => {
     const old = await running();
     rig.lastLines = ['boom'];
     rig.keeper.behave = () => behaviour;
@@ -287,7 +287,7 @@ describe('a bad deploy', () => {
     expect(rig.control.registry.seats.size).toBe(4);
   });
 
-  test.each(BAD)('that %s changes nothing where three are tried at once, either', async (_what, behaviour, reason) => {
+  test.each(BAD)('a bad deploy of three at once that %s changes nothing', async (_what, behaviour, reason) => {
     const old = await running({ maxSurge: 3 });
     rig.keeper.behave = () => behaviour;
     const request = reload();
@@ -304,7 +304,7 @@ describe('a bad deploy', () => {
     );
   });
 
-  test('has the same outcome after a restart that left one instance crashing and one on the old code', async () => {
+  test('a bad deploy has the same outcome if a restart left one instance crashing and one on old code', async () => {
     const [, old] = await running({ mode: 'cluster', instances: 2 });
     rig.keeper.behave = () => ({ exitsAfterMs: 50, code: 3 });
     const restart = watch(rig.call('restart', { targets: ['api'] }));
@@ -321,7 +321,7 @@ describe('a bad deploy', () => {
     expect([await statuses(), rig.keeper.alive.map(({ pid }) => pid)]).toEqual([['errored', 'online'], [old]]);
   });
 
-  test('that shows in one of three tried instances ends the other two', async () => {
+  test('a bad deploy that shows in one of three tried instances ends the other two', async () => {
     const old = await running({ maxSurge: 3 });
     rig.keeper.behave = ({ label }) => ({
       listensAfterMs: 10,
@@ -336,7 +336,7 @@ describe('a bad deploy', () => {
     expect((await rig.list()).map(({ restarts }) => restarts)).toEqual([0, 0, 0, 0]);
   });
 
-  test('with an environment that moves the app may listen anywhere', async () => {
+  test('a deploy with an environment that moves the app may listen anywhere', async () => {
     await running();
     rig.keeper.behave = () => ({ listensAfterMs: 10, ports: [4000] });
     const request = reload({ env: { PORT: '4000' } });
@@ -344,7 +344,7 @@ describe('a bad deploy', () => {
     expect(request.state).toBe('done');
   });
 
-  test('that fails later stops there, and the error reports which instances run which code', async () => {
+  test('a bad deploy that fails later stops there, and the error reports which instances run which code', async () => {
     await running();
     let count = 0;
     rig.keeper.behave = () => (++count <= 2 ? { listensAfterMs: 10 } : { exitsAfterMs: 5, code: 3 });
@@ -370,7 +370,7 @@ describe('a bad deploy', () => {
     expect(rig.control.registry.desired.apps[0]).toMatchObject({ previous: [], spec: { shellEnv: { NEW: '1' } } });
   });
 
-  test('that crashes after it was admitted, while others are being replaced, stops there too', async () => {
+  test('a bad deploy that crashes after it was admitted, while others are replaced, stops there too', async () => {
     await running();
     rig.keeper.behave = ({ label }) =>
       label.slot === 0 ? { listensAfterMs: 10, exitsAfterMs: 1_100, code: 7 } : { listensAfterMs: 200 };
@@ -381,7 +381,7 @@ describe('a bad deploy', () => {
     expect([await statuses(), await generations()]).toEqual([Array(4).fill('online'), [1, 1, 1, 1]]);
   });
 
-  test('of an app that stops first restores the old instance', async () => {
+  test('a bad deploy of an app that stops first restores the old instance', async () => {
     rig.keeper.behave = () => ({});
     await running({ mode: 'fork', instances: 1 });
     rig.keeper.behave = ({ env }) => (env.BAD ? { exitsAfterMs: 5, code: 1 } : {});
@@ -392,7 +392,7 @@ describe('a bad deploy', () => {
     expect(rig.keeper.alive[0].env.BAD).toBe(undefined);
   });
 
-  test('is also guarded against right after a start without a waiting client', async () => {
+  test('a bad deploy is also guarded against right after a start without a waiting client', async () => {
     rig.keeper.behave = ({ env }) => (env.BAD ? { exitsAfterMs: 5, code: 1 } : { listensAfterMs: 200 });
     void rig.start({ instances: 2 });
     await rig.turn(100);
@@ -401,7 +401,7 @@ describe('a bad deploy', () => {
     expect([request.error.code, await generations()]).toEqual(['ERR_NCLUST_RELOAD_FAILED', [1, 1]]);
   });
 
-  test('is reported with the death of the new instance, whatever the old one in its slot dies of', async () => {
+  test('a bad deploy is reported with the death of the new instance, however the old one there dies', async () => {
     await running();
     rig.keeper.behave = ({ label }) => (label.generation === 2 ? { goneAfterMs: 100 } : { listensAfterMs: 10 });
     const request = reload();
@@ -411,7 +411,7 @@ describe('a bad deploy', () => {
     expect(request.error.message).toContain('instance 0 was not ready in 10s');
   });
 
-  test('leaves an instance stopped that is stopped during the reload', async () => {
+  test('a bad deploy leaves an instance stopped that is stopped during the reload', async () => {
     await running();
     rig.keeper.behave = () => ({ listensAfterMs: 5, exitsAfterMs: 800, code: 1 });
     const request = reload();
@@ -422,7 +422,7 @@ describe('a bad deploy', () => {
     expect(rig.control.registry.desired.apps[0].slots.map(({ generation }) => generation)).toEqual([1, 1, 1, 1]);
   });
 
-  test('is guarded against while one instance is restarted', async () => {
+  test('a bad deploy is guarded against while one instance is restarted', async () => {
     await running();
     rig.keeper.behave = ({ label }) =>
       label.generation === 2 ? { listensAfterMs: 5, exitsAfterMs: 800, code: 1 } : { listensAfterMs: 5 };
@@ -433,7 +433,7 @@ describe('a bad deploy', () => {
     expect([request.state, restart.state, await generations()]).toEqual(['failed', 'done', [1, 1, 1, 3]]);
   });
 
-  test('that moves is judged by the next one that does not, compared with the serving instances', async () => {
+  test('a deploy that moves is judged by the next one that does not, compared with the serving instances', async () => {
     await running();
     const first = reload({ env: { PORT: '4000' } });
     rig.keeper.behave = () => ({ listensAfterMs: 10, ports: [4000] });
@@ -443,7 +443,7 @@ describe('a bad deploy', () => {
     expect([first.state, second.state, await generations()]).toEqual(['done', 'done', [3, 3, 3, 3]]);
   });
 
-  test('that listens elsewhere is noticed by the next control too', async () => {
+  test('a bad deploy that listens elsewhere is noticed by the next control too', async () => {
     await running();
     for (let crash = 0; crash < 3; crash++) {
       for (const child of rig.keeper.alive.filter(({ label }) => label.slot > 0))
@@ -460,7 +460,7 @@ describe('a bad deploy', () => {
     expect(asked('admit')).toEqual([]);
   });
 
-  test('leaves an instance stopped that was stopped before', async () => {
+  test('a bad deploy leaves an instance stopped that was stopped before', async () => {
     await running();
     void rig.call('stop', { targets: ['3'] });
     await rig.turn();
@@ -484,7 +484,7 @@ describe('a reload of several apps', () => {
   };
   const shown = async () => (await rig.list()).map(({ name, generation, status }) => `${name} ${generation} ${status}`);
 
-  test('has an outcome for each app, and the error names only the bad one', async () => {
+  test('a reload of several apps has an outcome for each app, and the error names only the bad one', async () => {
     const old = rig.keeper.alive.filter(({ label }) => label.name === 'worker').map(({ pid }) => pid);
     renewedAs({ exitsAfterMs: 5, code: 7 });
     const request = reloadAll();
@@ -522,7 +522,7 @@ describe('a reload of several apps', () => {
     ['hangs', { listensAfterMs: 10, isHung: true }],
     ['never listens', {}],
     ['takes nine seconds', { listensAfterMs: 9_000 }],
-  ])('finishes the good app as soon as alone, when another %s', async (_what, behaviour) => {
+  ])('a reload of several apps finishes the good app as soon as alone, when another %s', async (_what, behaviour) => {
     renewedAs(behaviour);
     reloadAll();
     // The canary of the good app soaks for a second.
@@ -537,7 +537,7 @@ describe('a reload of several apps', () => {
     expect((await shown()).slice(2)).toEqual(['worker 1 online', 'worker 1 online']);
   });
 
-  test('waits for the slow app, and does not give it up because of the bad one', async () => {
+  test('a reload of several apps waits for the slow app, and does not give it up because of the bad one', async () => {
     renewedAs({ listensAfterMs: 5_000 });
     const request = reloadAll();
     await rig.turn(9_000);
@@ -709,7 +709,7 @@ describe('a keeper that dies during a reload', () => {
     await rig.turn(5_000);
   }
 
-  test('has its orphans replaced by good code, and the command is answered', async () => {
+  test('a keeper that dies has its orphans replaced by good code, and the command is answered', async () => {
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
     await loseKeeper(() => ({ listensAfterMs: 10 }));
@@ -723,7 +723,7 @@ describe('a keeper that dies during a reload', () => {
     expect(await statuses()).toEqual(['online', 'online']);
   });
 
-  test('does not disable the guard against bad code: the orphans that served continue', async () => {
+  test('a keeper that dies does not disable the guard against bad code: the orphans that served continue', async () => {
     const pids = rig.keeper.alive.map(({ pid }) => pid);
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
@@ -737,7 +737,7 @@ describe('a keeper that dies during a reload', () => {
     expect(rig.control.registry.desired.apps[0].spec.env.V).toBe('1');
   });
 
-  test('cancels a deadline that passes while there is no keeper', async () => {
+  test('a keeper that dies during a reload cancels a deadline that passes while there is no keeper', async () => {
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
     // Without a keeper, time passes until the canary has lived long enough.
@@ -748,7 +748,7 @@ describe('a keeper that dies during a reload', () => {
     expect([request.state, rig.events.filter(({ event }) => event === 'impossible')]).toEqual(['done', []]);
   });
 
-  test('lets new code that fails at its second start stay where it is up, and the command calls it new', async () => {
+  test('new code that fails at its second start stays where it is up, and the command calls it new', async () => {
     rig.keeper.behave = ({ label }) => ({ listensAfterMs: label.slot === 1 ? 5_000 : 10 });
     const request = reload({ env: { V: '2' } });
     await rig.turn(1_500);

@@ -31,7 +31,7 @@ async function renewed(specs, more = {}) {
 }
 
 describe('the apps of a file', () => {
-  test('start when they are not in the list', async () => {
+  test('the apps of a file start when they are not in the list', async () => {
     expect(await renewed([{ instances: 2 }, { name: 'worker' }])).toEqual(['api/0', 'api/1', 'worker/0']);
     expect(rig.running()).toEqual(['api/0', 'api/1', 'worker/0']);
     expect(appOf()).toMatchObject({ by: 'restart', generation: 1 });
@@ -41,7 +41,7 @@ describe('the apps of a file', () => {
     ['start', 'restart'],
     ['restart', 'restart'],
     ['reload', 'reload'],
-  ])('%s: is refused before an instance stops if a running app could not start again', async (how, method) => {
+  ])('a %s is refused before an instance stops if a running app could not start again', async (how, method) => {
     await renewed([{}]);
     const before = pids();
     rig.preflight = (specs, asked) => {
@@ -79,7 +79,7 @@ describe('the apps of a file', () => {
     ['restart', 1],
     ['reload', 4],
     ['reload', 1],
-  ])('%s to %i instances from two', async (how, instances) => {
+  ])('a %s to %i instances replaces the two that run', async (how, instances) => {
     await renewed([{ instances: 2 }]);
     const before = pids();
     await renewed([{ instances }], { how });
@@ -89,7 +89,7 @@ describe('the apps of a file', () => {
   });
 
   describe.each([['start'], ['restart'], ['reload']])('%s of an app that was scaled by hand', (how) => {
-    test('keeps that number while the file is unchanged, under the next control too', async () => {
+    test('a scaled app keeps its number while the file is unchanged, under the next control too', async () => {
       await renewed([{ instances: 2 }, { name: 'worker' }]);
       await scale('api', 3);
       await scale('api', 4);
@@ -107,7 +107,7 @@ describe('the apps of a file', () => {
       expect(alive()).toHaveLength(4);
     });
 
-    test('uses the number of the file if it changed, or if the command line gives it', async () => {
+    test('a scaled app gets the number of the file if it changed, or if the command line gives it', async () => {
       await renewed([{ instances: 2 }]);
       await scale('api', 4);
       const request = renew([{ instances: 3 }], { how });
@@ -123,7 +123,7 @@ describe('the apps of a file', () => {
       expect(alive()).toHaveLength(2);
     });
 
-    test('forgets that number when the app was scaled back, or a file was applied', async () => {
+    test('a scaled app forgets its number when it was scaled back, or a file was applied', async () => {
       await renewed([{ instances: 2 }]);
       await scale('api', 4);
       await scale('api', 2);
@@ -138,7 +138,7 @@ describe('the apps of a file', () => {
     });
   });
 
-  test('are unchanged after a reload of code that crashes', async () => {
+  test('the apps of a file are unchanged after a reload of code that crashes', async () => {
     await renewed([{ instances: 2, env: { A: '1' } }]);
     const before = pids();
     rig.keeper.behave = () => ({ listensAfterMs: null, exitsAfterMs: 20, code: 1 });
@@ -150,7 +150,7 @@ describe('the apps of a file', () => {
     expect(appOf().spec.env).toEqual({ A: '1' });
   });
 
-  test('start again if they were stopped', async () => {
+  test('the apps of a file start again if they were stopped', async () => {
     await renewed([{}]);
     void rig.call('stop', { targets: ['api'] });
     await rig.turn(2_000);
@@ -159,14 +159,14 @@ describe('the apps of a file', () => {
     expect(appOf().spec.env).toEqual({ A: '2' });
   });
 
-  test('with autostart: false are added but not started, and existing ones are started', async () => {
+  test('the apps of a file with autostart: false are added, not started; existing ones are started', async () => {
     expect(await renewed([{ autostart: false }])).toEqual(['api/0']);
     expect(rig.running()).toEqual([]);
     await renewed([{ autostart: false }]);
     expect(rig.running()).toEqual(['api/0']);
   });
 
-  test('exit before the new ones start if a reload changes the mode, because a socket belongs to a mode', async () => {
+  test('the old instances exit first if a reload changes the mode, because a socket belongs to a mode', async () => {
     await renewed([{ mode: 'fork' }]);
     const [old] = pids();
     const request = renew([{ mode: 'cluster', instances: 2, instancesGiven: true }], { how: 'reload' });
@@ -178,7 +178,7 @@ describe('the apps of a file', () => {
     expect(pids()).not.toContain(old);
   });
 
-  test('are changed once by a request that is repeated with its token', async () => {
+  test('the apps of a file are changed once by a request that is repeated with its token', async () => {
     const token = 'one';
     await renewed([{}], { token });
     const before = pids();
@@ -186,7 +186,7 @@ describe('the apps of a file', () => {
     expect(pids()).toEqual(before);
   });
 
-  test('are refused if two have one name, and nothing is changed', async () => {
+  test('the apps of a file are refused if two have one name, and nothing is changed', async () => {
     const request = renew([{}, {}]);
     await rig.turn();
     expect(request.state).toBe('failed');

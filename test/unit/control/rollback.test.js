@@ -297,7 +297,7 @@ describe('a rollback restarts parked instances that have died, and the message r
     ['all of it', 2, 'The 2 old instances had exited and were started again.'],
     ['some of it', 1, '1 of the 2 old instances is serving again, 1 had exited and was started again.'],
     ['none of it', 0, 'The 2 old instances are serving again.'],
-  ])('%s', async (_what, dead, message) => {
+  ])('a rollback restarts parked instances that have died, and reports it: %s', async (_what, dead, message) => {
     const request = reload();
     await rig.turn(3_000);
     kill(of('1').slice(0, dead));
@@ -310,7 +310,7 @@ describe('a rollback restarts parked instances that have died, and the message r
     expect([of('1').length, of('2').length]).toEqual([2, 0]);
   });
 
-  test('and the message names one that does not come up', async () => {
+  test('the message of a rollback names a parked instance that does not come up', async () => {
     const request = reload();
     await rig.turn(3_000);
     kill(of('1').slice(0, 1));
@@ -367,7 +367,7 @@ describe('if the keeper dies during the window', () => {
     ['crash', { listensAfterMs: 10, exitsAfterMs: 3_000, code: 7 }, 'exited with code 7 after 3s'],
     ['do not get up', { exitsAfterMs: 5, code: 7 }, 'exited with code 7 after 5ms'],
   ])(
-    'and their replacements %s, the reload is rolled back by a new start of the old code',
+    'the reload is rolled back by a new start of the old code if the replacements %s',
     async (_what, behaviour, reason) => {
       const request = reload();
       await rig.turn(5_000);
@@ -391,7 +391,7 @@ describe('if the keeper dies during the window', () => {
     },
   );
 
-  test('and no old instance comes up, the serving ones continue', async () => {
+  test('the serving instances continue if no old instance comes up', async () => {
     const request = reload();
     await rig.turn(5_000);
     await loseKeeper(() => ({ exitsAfterMs: 5, code: 7 }));

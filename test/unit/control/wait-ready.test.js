@@ -29,7 +29,7 @@ describe('an app with wait_ready', () => {
     ['listens and never sends it', { listensAfterMs: 10 }, {}, () => {}, /^"api" .* Call process.send\('ready'\)/],
     ['is not Node.js, and listens', {}, PYTHON, listensOutside, /^"api" has wait_ready.*\. Remove wait_ready\.$/],
     ['whose child listens', {}, { mode: 'fork' }, listensOutside, /^"api" has wait_ready/],
-  ])('that %s is up after listen_timeout, with a notice that stays', async (_what, behaviour, spec, act, notice) => {
+  ])('an app that %s is up at listen_timeout, with a lasting notice', async (_what, behaviour, spec, act, notice) => {
     behave(behaviour);
     act();
     const request = start(spec);
@@ -50,7 +50,7 @@ describe('an app with wait_ready', () => {
   test.each([
     ['neither listens nor sends it', {}, {}],
     ['is not Node.js and does not listen', {}, PYTHON],
-  ])('that %s fails', async (_what, behaviour, spec) => {
+  ])('an app with wait_ready that %s fails', async (_what, behaviour, spec) => {
     behave(behaviour);
     const request = start(spec);
     await rig.turn(3_020);
@@ -64,7 +64,7 @@ describe('an app with wait_ready', () => {
     ['a reload', 'reload', { targets: ['api'] }, () => {}],
     ['a reload by the next control', 'reload', { targets: ['api'] }, () => rig.boot()],
     ['a scale up', 'scale', { target: 'api', instances: '2' }, () => {}],
-  ])('that has sent it once has to send it after %s', async (_what, method, params, then) => {
+  ])('an app with wait_ready that has sent it once has to send it after %s', async (_what, method, params, then) => {
     behave({ listensAfterMs: 10, readyAfterMs: 20 });
     start();
     await rig.turn(1_000);
@@ -76,14 +76,14 @@ describe('an app with wait_ready', () => {
     expect(await notices()).toEqual([]);
   });
 
-  test('that sends it late is up then, without a notice', async () => {
+  test('an app with wait_ready that sends it late is up then, without a notice', async () => {
     behave({ listensAfterMs: 10, readyAfterMs: 2_000 });
     const request = start();
     await rig.turn(2_000);
     expect([request.state, await notices()]).toEqual(['done', []]);
   });
 
-  test('that never sends it can be reloaded, and the old instance stays for listen_timeout', async () => {
+  test('an app with wait_ready that never sends it can reload, and the old one stays for listen_timeout', async () => {
     behave({ listensAfterMs: 10 });
     start({ mode: 'cluster' });
     await rig.turn(4_000);
@@ -109,7 +109,7 @@ describe('a server that the keeper does not know', () => {
     ['behind npm', NPM],
     ['in Python', { ...NPM, ...PYTHON }],
     ['of several instances', { ...NPM, ...PYTHON, instances: 3 }],
-  ])('%s is up when it listens, in start, restart and reload, whatever min_uptime is', async (_what, spec) => {
+  ])('a server %s is up when it listens, in start, restart and reload, whatever min_uptime is', async (_what, spec) => {
     behave({});
     listensAfter(300);
     const starting = watch(rig.start(spec));
@@ -122,7 +122,7 @@ describe('a server that the keeper does not know', () => {
     }
   });
 
-  test('that does not listen is up at the age of min_uptime', async () => {
+  test('an unknown server that does not listen is up at the age of min_uptime', async () => {
     behave({});
     const request = watch(rig.start(NPM));
     await rig.turn(9_999);
@@ -131,7 +131,7 @@ describe('a server that the keeper does not know', () => {
     expect(request.state).toBe('done');
   });
 
-  test('that exits before min_uptime has an unstable exit', async () => {
+  test('an unknown server that exits before min_uptime has an unstable exit', async () => {
     behave({ exitsAfterMs: 5_000 });
     listensAfter(300);
     void rig.start(NPM);

@@ -64,7 +64,7 @@ describe.each(HONEST.filter(({ act, ...fields }) => act !== 'report' && Object.k
   (message) => {
     const fields = Object.keys(message).filter((name) => !['act', 'stack'].includes(name));
 
-    test.each(fields)('is refused with a wrong %s', (name) => {
+    test.each(fields)('an act is refused with a wrong %s', (name) => {
       expect(NEVER.filter((value) => isHeard({ ...message, [name]: value }))).toEqual([]);
     });
   },

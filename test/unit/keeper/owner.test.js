@@ -35,7 +35,7 @@ describe('readOwner()', () => {
     ['a user and a group', OWNER, OWNER],
     ['a user alone, who gets the group of the keeper', { uid: 1_000 }, { uid: 1_000, gid: 0 }],
     ['a group alone', { gid: 100 }, { uid: 0, gid: 100 }],
-  ])('%s', (_what, params, owner) => {
+  ])('readOwner() reads %s', (_what, params, owner) => {
     expect(readOwner(params)).toEqual(owner);
   });
 
@@ -48,12 +48,12 @@ describe('readOwner()', () => {
 describe('callAsOwner()', () => {
   const before = { uid: 0, gid: 0, groups: [0, 4] };
 
-  test('runs the work with the rights of the owner, and switches back', () => {
+  test('callAsOwner() runs the work with the rights of the owner, and switches back', () => {
     expect(callAsOwner(OWNER, () => ids)).toEqual({ ...OWNER, groups: [100] });
     expect(ids).toEqual(before);
   });
 
-  test('switches back when the work throws', () => {
+  test('callAsOwner() switches back when the work throws', () => {
     const work = () => {
       throw new Error('no');
     };
@@ -61,7 +61,7 @@ describe('callAsOwner()', () => {
     expect(ids).toEqual(before);
   });
 
-  test('changes nothing when it cannot become the owner', () => {
+  test('callAsOwner() changes nothing when it cannot become the owner', () => {
     vi.mocked(process.seteuid).mockImplementationOnce(() => {
       throw new Error('no such user');
     });
@@ -71,12 +71,12 @@ describe('callAsOwner()', () => {
     expect(ids).toEqual(before);
   });
 
-  test('without an owner runs the work as the keeper', () => {
+  test('callAsOwner() without an owner runs the work as the keeper', () => {
     expect(callAsOwner(null, () => ids)).toEqual(before);
     expect(process.seteuid).not.toHaveBeenCalled();
   });
 
-  test('exits when it cannot switch back', () => {
+  test('callAsOwner() exits when it cannot switch back', () => {
     const exit = vi.spyOn(process, 'exit').mockImplementation(() => {
       throw new Error('exited');
     });
@@ -92,7 +92,7 @@ describe('callAsOwner()', () => {
 // During callAsOwner(), all threads of the keeper have the rights of an app. A file operation in
 // the thread pool could then fail, or succeed with the rights of the app.
 describe.each(sourceFiles('daemon/keeper').map((file) => [file.path, file]))('%s', (_path, file) => {
-  test('uses no file operation of the thread pool', () => {
+  test('the file uses no file operation of the thread pool', () => {
     const names = [...file.code.matchAll(/import \{([^}]*)\} from 'node:fs'/g)].flatMap(([, list]) => list.split(','));
     expect(names.map((one) => one.trim()).filter((one) => one && !/^constants$|Sync$/.test(one))).toEqual([]);
     expect(file.code).not.toMatch(/import (?!\{)[^;]* from 'node:fs'|\bimport\(|\brequire\(/);

@@ -30,7 +30,7 @@ async function applied(specs, more = {}) {
 }
 
 describe('apply', () => {
-  test('starts missing apps, and does nothing when it is repeated', async () => {
+  test('apply starts missing apps, and does nothing when it is repeated', async () => {
     expect(actions(await applied([{ instances: 2 }, { name: 'worker' }]))).toEqual(['api: start', 'worker: start']);
     const before = pids();
     expect(rig.running()).toEqual(['api/0', 'api/1', 'worker/0']);
@@ -38,20 +38,20 @@ describe('apply', () => {
     expect([pids(), rig.spawned().length]).toEqual([before, 3]);
   });
 
-  test('does nothing to apps that were started with the same settings', async () => {
+  test('apply does nothing to apps that were started with the same settings', async () => {
     void rig.start({ instances: 'max' });
     await rig.turn(2_000);
     expect(actions(await dry([{ instances: 'max' }]))).toEqual(['api: none']);
     expect(actions(await dry([{ instances: 4, shellEnv: { OTHER: 'shell' } }]))).toEqual(['api: none']);
   });
 
-  test('with dryRun returns its plan, and does nothing', async () => {
+  test('apply with dryRun returns its plan, and does nothing', async () => {
     const plan = await dry([{}]);
     expect(plan).toEqual({ plan: [{ name: 'api', action: 'start', changes: [] }], left: [], slots: [] });
     expect([rig.control.registry.desired.apps, rig.control.registry.desired.tokens]).toEqual([[], []]);
   });
 
-  test('changes limits of running instances without a new process', async () => {
+  test('apply changes limits of running instances without a new process', async () => {
     await applied([{ instances: 2 }]);
     const before = pids();
     const fields = {
@@ -74,7 +74,7 @@ describe('apply', () => {
     expect(asked('retire').at(-1)).toMatchObject({ instanceId: 'i0-1', killTimeoutMs: 700, signal: 'SIGUSR2' });
   });
 
-  test('keeps a limit that was changed live for the next control, too', async () => {
+  test('apply keeps a limit that was changed live for the next control, too', async () => {
     await applied([{}]);
     await applied([{ killTimeoutMs: 700 }]);
     await rig.boot();
@@ -83,7 +83,7 @@ describe('apply', () => {
     expect(asked('retire').at(-1)).toMatchObject({ killTimeoutMs: 700 });
   });
 
-  test('redirects the output of running instances', async () => {
+  test('apply redirects the output of running instances', async () => {
     await applied([{}]);
     expect(rig.attached.get('i0-0')).toMatchObject({ outFile: '/home/nclust/logs/api-out-0.log', rateLimitBytes: 0 });
     expect(
@@ -99,7 +99,7 @@ describe('apply', () => {
     expect(rig.spawned()).toHaveLength(1);
   });
 
-  test('scales, and restores a count that was changed by hand', async () => {
+  test('apply scales, and restores a count that was changed by hand', async () => {
     await applied([{ instances: 2 }]);
     const before = pids();
     expect((await applied([{ instances: 4 }])).plan).toEqual([
@@ -114,7 +114,7 @@ describe('apply', () => {
     expect(pids()).toEqual(before.slice(0, 1));
   });
 
-  test('rolls out changes that need a new process, with a guard', async () => {
+  test('apply rolls out changes that need a new process, with a guard', async () => {
     await applied([{ instances: 2, env: { V: '1', GONE: 'x' } }]);
     const before = pids();
     const result = await applied([{ instances: 2, env: { V: '2' }, killTimeoutMs: 700 }]);
@@ -139,7 +139,7 @@ describe('apply', () => {
   test.each([
     [1, 3],
     [3, 1],
-  ])('rolls out and scales from %d to %d in one step', async (from, to) => {
+  ])('apply rolls out and scales from %d to %d in one step', async (from, to) => {
     await applied([{ instances: from }]);
     const result = await applied([{ instances: to, args: ['x'] }]);
     expect(result.plan).toMatchObject([
@@ -149,7 +149,7 @@ describe('apply', () => {
     expect(actions(await dry([{ instances: to, args: ['x'] }]))).toEqual(['api: none']);
   });
 
-  test('to another mode stops the old instances and closes their sockets before it starts new ones', async () => {
+  test('apply to another mode stops the old instances and closes their sockets before it starts new ones', async () => {
     await applied([{ mode: 'fork', instances: 1 }]);
     const verbs = [];
     rig.keeper.onDone = (verb) => void verbs.push(verb);
@@ -165,7 +165,7 @@ describe('apply', () => {
     expect(rig.keeper.alive.map(({ mode }) => mode)).toEqual(['cluster', 'cluster', 'cluster']);
   });
 
-  test('to another kind waits until all old instances have exited', async () => {
+  test('apply to another kind waits until all old instances have exited', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 5, stopsAfterMs: 2_000 });
     await applied([{ instances: 2 }]);
     const request = apply([{ mode: 'fork', kind: 'exec', instances: 2 }]);
@@ -175,7 +175,7 @@ describe('apply', () => {
     expect([request.state, rig.keeper.alive.map(({ mode }) => mode)]).toEqual(['done', ['exec', 'exec']]);
   });
 
-  test('to another kind closes the old socket before the program that binds for itself starts', async () => {
+  test('apply to another kind closes the old socket before the program that binds for itself starts', async () => {
     await applied([{ mode: 'fork', instances: 1 }]);
     const verbs = [];
     rig.keeper.onDone = (verb) => void verbs.push(verb);
@@ -188,7 +188,7 @@ describe('apply', () => {
     expect([...rig.keeper.released]).toEqual(['api\t0']);
   });
 
-  test('to fewer instances in another mode waits for the surplus ones, too', async () => {
+  test('apply to fewer instances in another mode waits for the surplus ones, too', async () => {
     rig.keeper.behave = ({ label }) => ({ listensAfterMs: 5, stopsAfterMs: label.slot === 3 ? 2_000 : 5 });
     await applied([{ instances: 4 }]);
     const request = apply([{ mode: 'fork', instances: 1 }]);
@@ -198,7 +198,7 @@ describe('apply', () => {
     expect([request.state, rig.running()]).toEqual(['done', ['api/0']]);
   });
 
-  test('starts stopped apps, and restarts apps that have failed', async () => {
+  test('apply starts stopped apps, and restarts apps that have failed', async () => {
     await applied([{ instances: 2 }, { name: 'bad', maxRestarts: 0 }]);
     void rig.call('stop', { targets: ['api'] });
     rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
@@ -213,7 +213,7 @@ describe('apply', () => {
     expect(rig.running()).toEqual(['api/0', 'api/1', 'bad/0']);
   });
 
-  test('starts the one stopped instance, and leaves the others alone', async () => {
+  test('apply starts the one stopped instance, and leaves the others alone', async () => {
     await applied([{ instances: 3 }]);
     const before = pids();
     void rig.call('stop', { targets: ['1'] });
@@ -225,7 +225,7 @@ describe('apply', () => {
     ]);
   });
 
-  test('does not restart an app that has finished its work, unless its work changes', async () => {
+  test('apply does not restart an app that has finished its work, unless its work changes', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 5, exitsAfterMs: 100, code: 0 });
     await applied([{ autorestart: false }]);
     expect((await rig.list()).map(({ status }) => status)).toEqual(['stopped']);
@@ -236,7 +236,7 @@ describe('apply', () => {
     expect(rig.spawned()).toHaveLength(2);
   });
 
-  test('leaves an app with autostart: false stopped, and stores its new settings', async () => {
+  test('apply leaves an app with autostart: false stopped, and stores its new settings', async () => {
     await applied([{ instances: 2 }]);
     void rig.call('stop', { targets: ['api'] });
     await rig.turn();
@@ -248,7 +248,7 @@ describe('apply', () => {
     expect(rig.keeper.alive.map(({ env }) => env.V)).toEqual(['2', '2']);
   });
 
-  test('adds a new app with autostart: false as stopped', async () => {
+  test('apply adds a new app with autostart: false as stopped', async () => {
     expect(actions(await applied([{ autostart: false, instances: 2 }, { name: 'worker' }]))).toEqual([
       'api: start',
       'worker: start',
@@ -263,7 +263,7 @@ describe('apply', () => {
     ]);
   });
 
-  test('keeps the environment of the shell, unless it is asked to use the present one', async () => {
+  test('apply keeps the environment of the shell, unless it is asked to use the present one', async () => {
     await applied([{ shellEnv: { A: '1' }, interpreter: '/node/20', file: '/node/20', nodeVersion: 'v20.1.0' }]);
     const elsewhere = { shellEnv: { A: '2' }, interpreter: '/node/24', file: '/node/24', nodeVersion: 'v24.1.0' };
     expect(actions(await applied([elsewhere]))).toEqual(['api: none']);
@@ -281,14 +281,14 @@ describe('apply', () => {
     expect(appOf().spec).toMatchObject({ shellEnv: { A: '2' }, interpreter: '/node/24', nodeVersion: 'v24.1.0' });
   });
 
-  test('uses the interpreter that the file names', async () => {
+  test('apply uses the interpreter that the file names', async () => {
     await applied([{ interpreter: '/node/20', file: '/node/20' }]);
     expect(actions(await dry([{ interpreter: '/node/24', file: '/node/24', interpreterGiven: '/node/24' }]))).toEqual([
       'api: rollout',
     ]);
   });
 
-  test('keeps the reported version until a new instance runs', async () => {
+  test('apply keeps the reported version until a new instance runs', async () => {
     await applied([{ version: '1.0.0' }]);
     expect(actions(await applied([{ version: '1.1.0' }]))).toEqual(['api: none']);
     expect(actions(await applied([{ version: '1.1.0', killTimeoutMs: 9 }]))).toEqual(['api: live']);
@@ -297,7 +297,7 @@ describe('apply', () => {
     expect(appOf().spec.version).toBe('1.1.0');
   });
 
-  test('with prune deletes only apps that came from the same file and are no longer in it', async () => {
+  test('apply with prune deletes only apps that came from the same file and are no longer in it', async () => {
     await applied([{}, { name: 'old' }]);
     await applied([{ name: 'theirs' }], { file: '/srv/other.config.js' });
     void rig.start({ name: 'mine' });
@@ -313,12 +313,12 @@ describe('apply', () => {
     expect(actions(await applied([], { prune: true }))).toEqual(['api: delete']);
   });
 
-  test('with a part of a file ignores the other apps', async () => {
+  test('apply with a part of a file ignores the other apps', async () => {
     await applied([{}, { name: 'other' }]);
     expect(await dry([{}], { isWhole: false, prune: true })).toMatchObject({ left: [], plan: [{ name: 'api' }] });
   });
 
-  test('reports one app that fails after the others are done', async () => {
+  test('apply reports one app that fails after the others are done', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 10 });
     await applied(
       [{ env: { V: '1' } }, { name: 'worker', env: { V: '1' } }, { name: 'new', maxRestarts: 0 }].slice(0, 2),
@@ -350,7 +350,7 @@ describe('apply', () => {
     expect(rig.keeper.alive.map(({ app, env }) => `${app} ${env.V}`)).toEqual(['api 1', 'worker 2']);
   });
 
-  test('keeps live changes after a failed rollout, and the next apply tries again', async () => {
+  test('apply keeps live changes after a failed rollout, and the next apply tries again', async () => {
     await applied([{ instances: 2, env: { V: '1' } }]);
     rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 1 });
     const request = apply([{ instances: 2, env: { V: '2' }, killTimeoutMs: 700 }]);
@@ -361,7 +361,7 @@ describe('apply', () => {
     expect(rig.keeper.alive.map(({ env }) => env.V)).toEqual(['2', '2']);
   });
 
-  test('applies a live change to old and new instances during a rollout, and to the rest when it fails', async () => {
+  test('apply brings a live change to all instances during a rollout, and to the rest when it fails', async () => {
     await applied([{ instances: 2, env: { V: '1' } }]);
     rig.keeper.behave = ({ label }) => (label.slot === 1 ? { exitsAfterMs: 300, code: 1 } : { listensAfterMs: 5 });
     void apply([{ instances: 2, env: { V: '2' } }]);
@@ -376,7 +376,7 @@ describe('apply', () => {
     expect(asked('retire').map(({ killTimeoutMs }) => killTimeoutMs)).toEqual([700, 700, 700]);
   });
 
-  test('is done when the last old instance has exited', async () => {
+  test('apply is done when the last old instance has exited', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 5, stopsAfterMs: 2_000 });
     await applied([{ env: { V: '1' } }]);
     const request = apply([{ env: { V: '2' } }]);
@@ -386,7 +386,7 @@ describe('apply', () => {
     expect(request.state).toBe('done');
   });
 
-  test('replaces only instances that a halted rollout left behind', async () => {
+  test('apply replaces only instances that a halted rollout left behind', async () => {
     await applied([{ instances: 2, env: { V: '1' } }]);
     rig.keeper.behave = ({ label }) => (label.slot === 1 ? { exitsAfterMs: 5, code: 1 } : { listensAfterMs: 5 });
     void apply([{ instances: 2, env: { V: '2' } }]);
@@ -398,7 +398,7 @@ describe('apply', () => {
     expect([rig.keeper.alive.map(({ env }) => env.V), pids().includes(kept)]).toEqual([['2', '2'], true]);
   });
 
-  test('waits for a reload of the same app that is in progress', async () => {
+  test('apply waits for a reload of the same app that is in progress', async () => {
     await applied([{ env: { V: '1' } }]);
     void apply([{ env: { V: '2' } }], { wait: false });
     await rig.turn(200);
@@ -409,7 +409,7 @@ describe('apply', () => {
     expect(actions(request.result)).toEqual(['api: none']);
   });
 
-  test('is refused as a whole if one reload cannot succeed', async () => {
+  test('apply is refused as a whole if one reload cannot succeed', async () => {
     await applied([{ env: { V: '1' } }, { name: 'worker', killTimeoutMs: 1 }]);
     rig.preflight = (specs) => {
       if (specs.length > 0) throw new Error(`no: ${specs.map(({ name }) => name)}`);
@@ -419,13 +419,13 @@ describe('apply', () => {
     expect([request.error.message, appOf('worker').spec.killTimeoutMs]).toEqual(['no: api', 1]);
   });
 
-  test('names invalid parameters', async () => {
+  test('apply names invalid parameters', async () => {
     await expect(rig.call('apply', { specs: [makeSpec(), makeSpec()] })).rejects.toThrow('"api" is in it twice');
     await expect(rig.call('apply', { specs: [{ name: 'x' }] })).rejects.toThrow('specs[0].script');
     await expect(rig.call('apply', { specs: 'x' })).rejects.toThrow('"specs"');
   });
 
-  test('reports its progress', async () => {
+  test('apply reports its progress', async () => {
     const request = apply([{ instances: 2 }, { name: 'worker' }], { progress: true });
     await rig.turn(2_000);
     expect(request.state).toBe('done');

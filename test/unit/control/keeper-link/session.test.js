@@ -87,7 +87,7 @@ describe('a keeper that does not answer', () => {
     }
   };
 
-  test('makes requests fail with the reason, and counts as well again when it answers', async () => {
+  test('a silent keeper makes requests fail with the reason, and counts as well again when it answers', async () => {
     const { first, seen, session } = open();
     await session.meet(first.connect());
     await look(session, 20);
@@ -112,7 +112,7 @@ describe('a keeper that does not answer', () => {
     expect([session.trouble, seen.at(-1)]).toEqual([null, 'keeper-answers']);
   });
 
-  test('is not blamed on the next keeper, which has not introduced itself yet', async () => {
+  test('the silence of a keeper is not blamed on the next one, which has not introduced itself yet', async () => {
     const { clock, first, launch, session } = open();
     await session.meet(first.connect());
     launch.error = new Error('out of memory');
@@ -131,7 +131,7 @@ describe('a keeper that does not answer', () => {
     expect(work).toMatchObject({ state: 'failed', error: { hint: expect.not.stringContaining('kill -9') } });
   });
 
-  test('is asked first, because one request may take long', async () => {
+  test('a silent keeper is asked first, because one request may take long', async () => {
     const { first, session } = open();
     await session.meet(first.connect());
     first.answers = (verb) => verb !== 'profile';
@@ -140,7 +140,7 @@ describe('a keeper that does not answer', () => {
     expect([request.state, session.trouble]).toEqual(['pending', null]);
   });
 
-  test('is reported as missing if the next keeper cannot be started', async () => {
+  test('a keeper is reported as missing if the next one cannot be started', async () => {
     const { clock, first, launch, session } = open();
     await session.meet(first.connect());
     launch.error = new Error('spawn /gone/node ENOENT');

@@ -36,7 +36,7 @@ test('raw output without a date needs no format', () => {
 });
 
 describe('a record per line', () => {
-  test('has the fields of PM2', () => {
+  test('a record has the fields of PM2', () => {
     expect(written(json(), [Buffer.from('one\ntwo\n')]).toString()).toBe(
       ['one', 'two']
         .map(
@@ -55,18 +55,18 @@ describe('a record per line', () => {
     ['nothing', '', ''],
     ['a line end of Windows', 'x\r', 'x'],
     ['a carriage return inside', 'x\ry\r\r', 'x\ry\r'],
-  ])('contains %s', (_, line, message) => {
+  ])('a record contains %s', (_, line, message) => {
     expect(records(written(json(), [Buffer.from(`before\n${line}\nafter\n`)])).map((record) => record.message)).toEqual(
       ['before', message, 'after'],
     );
   });
 
-  test('is JSON in UTF-8 even if the line is not', () => {
+  test('a record is JSON in UTF-8 even if the line is not', () => {
     const line = Buffer.from([0x61, 0xff, 0xc3, 0x0a, 0xa9, 0x0a]);
     expect(records(written(json(), [line])).map(({ message }) => message)).toEqual(['a\ufffd\ufffd', '\ufffd']);
   });
 
-  test('has its time in the requested format', () => {
+  test('a record has its time in the requested format', () => {
     expect(records(written(make({ logType: 'json', logDateFormat: '"HH"' }), [Buffer.from('x\n')]))).toMatchObject([
       { timestamp: '"14"' },
     ]);
@@ -74,18 +74,18 @@ describe('a record per line', () => {
 });
 
 describe('a date in front of each line', () => {
-  test('is the same as that of PM2', () => {
+  test('the date of a line is the same as that of PM2', () => {
     expect(written(make({ logDateFormat: 'YYYY-MM-DDTHH:mm:ss' }), [Buffer.from('one\n\ntwo')]).toString()).toBe(
       '2026-11-21T14:03:09: one\n2026-11-21T14:03:09: \n2026-11-21T14:03:09: two\n',
     );
   });
 
-  test('leaves the bytes of the line unchanged', () => {
+  test('the date of a line leaves its bytes unchanged', () => {
     const line = Buffer.from([...Array(256).keys()].filter((byte) => byte !== 0x0a));
     expect(written(dated(), [line])).toEqual(Buffer.concat([Buffer.from('é 14:03:09: '), line, Buffer.from('\n')]));
   });
 
-  test('is the time at which the line was complete', () => {
+  test('the date of a line is the time at which the line was complete', () => {
     const format = make({ logDateFormat: 'ss' });
     expect(format.push(Buffer.from('half'), atMs).toString()).toBe('');
     expect(format.push(Buffer.from(' and half\nnext'), atMs + 2_000).toString()).toBe('11: half and half\n');
@@ -98,7 +98,7 @@ describe('a line that is longer than 64 KiB', () => {
   // The limit of 64 KiB is in the middle of a €, so the first part ends before this character.
   const long = Buffer.from(`${'€'.repeat(30_000)}\n`);
 
-  test('is written in parts as it arrives, with one date', () => {
+  test('a long line is written in parts as it arrives, with one date', () => {
     const format = dated();
     const first = format.push(long.subarray(0, LINE_MAX_BYTES + 1), atMs);
     expect(first.toString()).toBe(`é 14:03:09: ${'€'.repeat(21_845)}`);
@@ -108,7 +108,7 @@ describe('a line that is longer than 64 KiB', () => {
     expect(format.push(Buffer.from('x\n'), atMs).toString()).toBe('é 14:03:09: x\n');
   });
 
-  test('becomes several records, and all but the last are marked', () => {
+  test('a long line becomes several records, and all but the last are marked', () => {
     const parts = records(written(json(), [Buffer.from('x\n'), long, Buffer.from('y\n')]));
     expect(parts.map(({ message, part }) => [message.length, part])).toEqual([
       [1, undefined],
@@ -118,7 +118,7 @@ describe('a line that is longer than 64 KiB', () => {
     ]);
   });
 
-  test('without an end is not kept in memory', () => {
+  test('a line without an end is not kept in memory', () => {
     const format = createPlainFormat();
     let bytes = 0;
     for (let at = 0; at < 100; at++) bytes += format.push(Buffer.alloc(10_000, 0x61), atMs).length;
@@ -179,7 +179,7 @@ describe('the output of a chunk stays small', () => {
     ['one line and its end', Buffer.from(`${'x'.repeat(9_000)}\n`)],
     ['nothing whole', Buffer.from('half')],
   ];
-  test.each(kinds)('%s', (_, chunk) => {
+  test.each(kinds)('the output of a chunk stays small: %s', (_, chunk) => {
     for (const [, create] of FORMATS.slice(0, 3)) {
       const pieces = [];
       const format = create();

@@ -35,7 +35,7 @@ describe.runIf(process.platform === 'linux')('the activity of a process and its 
     ['computes in a child', 'setTimeout(() => { for (;;); }, 50)', 'cpuMs', true],
     ['reads', "setInterval(() => require('fs').readFileSync(process.execPath), 100)", 'ioBytes', false],
     ['reads in a child', "setInterval(() => require('fs').readFileSync(process.execPath), 100)", 'ioBytes', true],
-  ])('grows if it %s', async (_what, code, field, isDeep) => {
+  ])('the activity of a process grows if it %s', async (_what, code, field, isDeep) => {
     const pid = await run(code, { isDeep });
     const read = createActivityReader();
     const before = (await read(pid, false))?.[field];
@@ -53,7 +53,7 @@ describe.runIf(process.platform === 'linux')('the activity of a process and its 
     ['a Unix socket among the temporary files, as of tsx', ON_PATH, {}, false, false],
     ['an abstract Unix socket', "require('net').createServer().listen('\\0nclust-' + process.pid)", {}, false, false],
     ['only a connection', 'CONNECT', {}, false, false],
-  ])('says whether it listens: %s', async (_what, code, o, isNode, expected) => {
+  ])('the activity shows whether a process listens: %s', async (_what, code, o, isNode, expected) => {
     vi.stubEnv('TMPDIR', o.temporary ?? tmpdir());
     onTestFinished(() => void vi.unstubAllEnvs());
     const server = createServer().listen(0, '127.0.0.1');
@@ -65,7 +65,7 @@ describe.runIf(process.platform === 'linux')('the activity of a process and its 
     await waitFor('its sockets', async () => (await createActivityReader()(pid, isNode))?.isListening === expected);
   });
 
-  test('is that of each of several apps that are looked at together', async () => {
+  test('the activity is that of each of several apps that are looked at together', async () => {
     const pids = await Promise.all(Array.from({ length: 4 }, () => run(`${BUSY}; ${SERVER}`, { isDeep: true })));
     const look = (getReader) => Promise.all(pids.map((pid) => getReader()(pid, false)));
     const isSeen = (activity) => activity?.isListening && activity.cpuMs > 200;
@@ -78,12 +78,12 @@ describe.runIf(process.platform === 'linux')('the activity of a process and its 
     ['in its arguments', (where) => ({ nodeArgs: [`--inspect=${where}`] }), IDLE, false],
     ['in NODE_OPTIONS', (where) => ({ env: { NODE_OPTIONS: `--inspect=127.0.0.1:${where}` } }), IDLE, false],
     ['and listens, too', (where) => ({ nodeArgs: [`--inspect=${where}`] }), SERVER, true],
-  ])('does not count the port of an inspector: %s', async (_what, optionsFor, code, expected) => {
+  ])('the activity does not count the port of an inspector: %s', async (_what, optionsFor, code, expected) => {
     const pid = await run(code, optionsFor(await takePort()));
     await waitFor('its sockets', async () => (await createActivityReader()(pid, false))?.isListening === expected);
   });
 
-  test('is null for a process that has exited', async () => {
+  test('the activity is null for a process that has exited', async () => {
     const child = spawn('true');
     await once(child, 'exit');
     expect(await createActivityReader()(Number(child.pid), false)).toBe(null);

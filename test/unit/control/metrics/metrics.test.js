@@ -87,7 +87,7 @@ test('a program without an agent has the figures of the system, including its ch
 describe('a worker that has not reported yet', () => {
   const ages = async () => (await rig.call('metrics')).workers.map(({ reportAgeMs }) => reportAgeMs);
 
-  test('counts as blocked since it was loaded', async () => {
+  test('a worker that has not reported yet counts as blocked since it was loaded', async () => {
     await start();
     rig.keeper.reports.clear();
     await rig.boot();
@@ -105,7 +105,7 @@ describe('a worker that has not reported yet', () => {
     ['without metrics', { metrics: false }, 5_000],
     ['if it is not Node.js', { kind: 'exec', mode: 'fork' }, 5_000],
     ['while it loads', {}, 5_000, { bootsAfterMs: 60_000 }],
-  ])('does not count as blocked %s', async (_what, fields, ms, behaviour = { listensAfterMs: 10 }) => {
+  ])('a silent worker does not count as blocked %s', async (_what, fields, ms, behaviour = { listensAfterMs: 10 }) => {
     rig.keeper.behave = () => behaviour;
     void rig.start(fields);
     await rig.turn(ms);

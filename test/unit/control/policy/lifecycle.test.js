@@ -168,13 +168,13 @@ describe('a seat that loads at its deadline', () => {
   ];
 
   test.each([
-    ['its event loop is asked first', 'looked', 10_000, { isProgressing: true }, [{ type: 'ping', ms: 1_000 }]],
+    ['has its event loop asked first', 'looked', 10_000, { isProgressing: true }, [{ type: 'ping', ms: 1_000 }]],
     ['gets more time if it makes progress', 'silent', 10_000, { isProgressing: true }, waits],
     ['gets more time if its progress is not known yet', 'silent', 10_000, { isProgressing: null }, waits],
     ['gets more time if it is not Node.js', 'looked', 10_000, { isProgressing: true, isLoading: false }, waits],
     ['gets more time if it was loaded meanwhile', 'answered', 10_000, { isLoading: false }, waits],
     ['is not judged before its deadline', 'looked', 3_999, { isProgressing: false, isLoading: false }, []],
-  ])('%s', (_what, type, nowMs, more, effects) => {
+  ])('a seat that loads at its deadline %s', (_what, type, nowMs, more, effects) => {
     expect(next(lifeIn('starting'), { type }, context(nowMs, more))).toEqual({ life: lifeIn('starting'), effects });
   });
 
@@ -183,7 +183,7 @@ describe('a seat that loads at its deadline', () => {
     ['stops to make progress', 34_400, { isProgressing: false }, 'it was still loading its main module after 34s'],
     ['loads for 5 minutes', 300_000, { isProgressing: true }, 'it was still loading its main module after 300s'],
     ['listens elsewhere', 4_000, { isProgressing: true, mayBeLoading: false }, 'it was still loading its main module'],
-  ])('is retired if it %s', (_what, nowMs, more, by) => {
+  ])('a seat that loads at its deadline is retired if it %s', (_what, nowMs, more, by) => {
     expect(next(lifeIn('starting'), { type: 'silent' }, context(nowMs, more)).life).toMatchObject({
       state: 'stopping',
       asked: { cause: 'boot-timeout', by },
@@ -201,21 +201,21 @@ describe('a seat whose socket the keeper may not know', () => {
   const looks = (...args) =>
     next(lifeIn('starting'), EXAMPLES.spawned, context(...args)).effects.filter(({ type }) => type === 'look');
 
-  test('is looked at more and more seldom, unless it is up soon anyway', () => {
+  test('a seat with an unknown socket is looked at more and more seldom, unless it is up soon anyway', () => {
     expect(looks(10_000)).toEqual([{ type: 'look', ms: 500 }]);
     expect(looks(10_000, { startedAtMs: 1_000 })).toEqual([{ type: 'look', ms: 1_000 }]);
     expect(looks(1_000)).toEqual([]);
     expect(looks(10_000, { mayListenOutside: false })).toEqual([]);
   });
 
-  test('is looked at for 5 minutes, however long it takes to be up', () => {
+  test('a seat with an unknown socket is looked at for 5 minutes, however long it takes to be up', () => {
     const looked = (startedAtMs) =>
       next(lifeIn('starting'), EXAMPLES.looked, { ...context(86_400_000, { startedAtMs }), nowMs: 300_000 }).effects;
     expect(looked(1)).toEqual([{ type: 'look', ms: 5_000 }]);
     expect(looked(0)).toEqual([]);
   });
 
-  test('as a canary has a short soak', () => {
+  test('a canary with an unknown socket has a short soak', () => {
     const soak = (more) =>
       next(lifeIn('starting'), EXAMPLES.ready, context(10_000, { ...canary, bootedAtMs: 4_900, ...more })).effects;
     expect(soak({ isAlone: true })).toEqual([{ type: 'setTimer', ms: 900 }]);
@@ -239,7 +239,7 @@ describe('a gated seat', () => {
         effects: [],
       });
 
-  test('of a canary lives for minUptime, answers, is admitted, and only then is up', () => {
+  test('a canary lives for minUptime, answers, is admitted, and only then is up', () => {
     expect(through('starting', 'ready')(canary)).toMatchObject({
       life: { state: 'soaking' },
       effects: [{ type: 'setTimer', ms: 4_000 }],
@@ -255,7 +255,7 @@ describe('a gated seat', () => {
     expect(through('starting', 'ready', 'timer', 'answered', 'admitted')(canary).life.state).toBe('up');
   });
 
-  test('of another instance is admitted when it is ready', () => {
+  test('a gated seat that is not a canary is admitted when it is ready', () => {
     expect(through('starting', 'ready')({ ...canary, gate: 'gated' })).toMatchObject({
       life: { state: 'entering' },
       effects: [{ type: 'setTimer' }, { type: 'admit' }],
@@ -265,7 +265,7 @@ describe('a gated seat', () => {
   test.each([
     ['soaking', 'silent'],
     ['entering', 'timer'],
-  ])('that is %s and does not answer is retired, and has failed when it has exited', (state, event) => {
+  ])('a gated seat that is %s and does not answer is retired, and has failed when it has exited', (state, event) => {
     expect(through(state, event)(canary)).toMatchObject({
       life: { state: 'stopping', asked: { cause: 'boot-timeout', by: 'its event loop did not answer' } },
     });
@@ -273,7 +273,7 @@ describe('a gated seat', () => {
   });
 
   test.each(['starting', 'soaking', 'entering'])(
-    'that exits while it is %s on probation has failed, whatever the restart policy is',
+    'a gated seat that exits while it is %s on probation has failed, whatever the restart policy is',
     (state) => {
       expect(through(state, 'exited')(canary)).toMatchObject({
         life: { state: 'failed', hasFailed: true },
@@ -283,7 +283,7 @@ describe('a gated seat', () => {
     },
   );
 
-  test('that finishes its work on probation is done, and one whose work fails has a failed probation', () => {
+  test('a gated seat that finishes its work on probation is done, but fails if its work fails', () => {
     const policy = makeSpec({ autorestart: false });
     const exited = (code) =>
       next(lifeIn('starting'), { type: 'exited', code, uptimeMs: 10 }, context(canary, { policy }));
@@ -294,12 +294,12 @@ describe('a gated seat', () => {
     expect(exited(1).life.state).toBe('failed');
   });
 
-  test('that was admitted and crashes during the rollout has failed too', () => {
+  test('a gated seat that was admitted and crashes during the rollout has failed too', () => {
     expect(through('up', 'exited')(canary).life.state).toBe('failed');
     expect(through('up', 'exited')(open).life.state).toBe('backoff');
   });
 
-  test('that serves can be parked and taken back, and rests if it exits while it is parked', () => {
+  test('a gated seat that serves can be parked and taken back, and rests if it exits while it is parked', () => {
     expect(through('up', 'park')(open)).toMatchObject({ life: { state: 'parked' }, effects: [{ type: 'park' }] });
     expect(through('up', 'park', 'takeBack')(open)).toMatchObject({
       life: { state: 'entering' },
@@ -319,21 +319,21 @@ describe('a worker that cannot listen', () => {
     policy,
   });
 
-  test('is not ready at min_uptime, whatever listen_timeout is', () => {
+  test('a worker that cannot listen is not ready at min_uptime, whatever listen_timeout is', () => {
     const hurried = next(lifeIn('starting'), { type: 'listenFailed' }, at(1_300));
     expect(hurried.effects).toEqual([{ type: 'setTimer', ms: 700 }]);
     const expelled = next(hurried.life, { type: 'timer' }, at(2_000));
     expect(expelled.life.asked).toEqual({ cause: 'boot-timeout', by: 'it could not listen on port 80' });
   });
 
-  test('has min_uptime to listen elsewhere after it counted as up by its age', () => {
+  test('a worker that cannot listen has min_uptime to listen elsewhere after it counted as up by its age', () => {
     const doubted = next(lifeIn('up'), { type: 'listenFailed' }, at(60_000));
     expect(doubted).toMatchObject({ life: { state: 'starting' }, effects: [{ type: 'setTimer', ms: 1_000 }] });
     expect(next(doubted.life, { type: 'ready' }, at(60_500, open)).life.state).toBe('up');
     expect(next(doubted.life, { type: 'timer' }, at(61_000)).life.state).toBe('stopping');
   });
 
-  test('stays up if it listens on another address', () => {
+  test('a worker that cannot listen stays up if it listens on another address', () => {
     expect(next(lifeIn('up'), { type: 'listenFailed' }, at(60_000, open)).life.state).toBe('up');
   });
 });

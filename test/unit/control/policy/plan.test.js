@@ -206,12 +206,12 @@ describe('a guarded rollout', () => {
 
   const states = ['starting', 'soaking', 'entering', 'stopping', 'failed'];
 
-  test.each([1, 2, 3, 9])('starts with as many new seats as maxSurge allows, %i, and stops none', (maxSurge) => {
+  test.each([1, 2, 3, 9])('a rollout starts as many new seats as maxSurge allows, %i, and stops none', (maxSurge) => {
     const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge, maxUnavailable: 3 } }, old(4));
     expect(actions).toEqual([0, 1, 2, 3].slice(0, maxSurge).map((id) => ({ do: 'start', id, generation: 2 })));
   });
 
-  test('changes nothing while they are on trial', () => {
+  test('a guarded rollout changes nothing while its new seats are on probation', () => {
     for (const state of states)
       expect(plan({ slots: renewed(4), rollout: guarded }, [...old(4), seat(0, 2, state)])).toEqual([]);
     for (const state of states)
@@ -225,7 +225,7 @@ describe('a guarded rollout', () => {
       ).toEqual([]);
   });
 
-  test('that was interrupted tries as many as are missing, but none beside one that fails', () => {
+  test('a guarded rollout that was interrupted tries as many as are missing, but none beside one that fails', () => {
     const rollout = { ...guarded, maxSurge: 3 };
     expect(plan({ slots: renewed(4), rollout }, [...old(4), seat(0, 2, 'soaking')])).toEqual([
       { do: 'start', id: 1, generation: 2 },
@@ -237,7 +237,7 @@ describe('a guarded rollout', () => {
     expect(plan({ slots: renewed(3), rollout: guarded }, [...old(3).slice(1), seat(0, 2, 'starting')])).toEqual([]);
   });
 
-  test('continues within its numbers when the canary is up', () => {
+  test('a guarded rollout continues within its numbers when the canary is up', () => {
     const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 2 } }, [...old(4), seat(0, 2, 'up')]);
     expect(actions).toEqual([
       { do: 'stop', id: 0, generation: 1, drain: 'handover' },
@@ -246,7 +246,7 @@ describe('a guarded rollout', () => {
     ]);
   });
 
-  test('without room for a surge takes one seat down for the canary, and only one', () => {
+  test('a guarded rollout without room for a surge takes one seat down for the canary, and only one', () => {
     const rollout = { maxSurge: 0, maxUnavailable: 3, isGuarded: true };
     expect(plan({ slots: renewed(4), rollout }, old(4))).toEqual([
       { do: 'stop', id: 0, generation: 1, drain: 'handover' },
@@ -255,20 +255,20 @@ describe('a guarded rollout', () => {
     expect(plan({ slots: renewed(4), rollout }, old(4).slice(1))).toEqual([{ do: 'start', id: 0, generation: 2 }]);
   });
 
-  test('restores an old seat that was lost', () => {
+  test('a guarded rollout restores an old seat that was lost', () => {
     expect(plan({ slots: renewed(3), rollout: guarded }, [...old(2), seat(0, 2, 'starting')])).toEqual([
       { do: 'start', id: 2, generation: 1 },
     ]);
   });
 
-  test('leaves old seats that crash to their restart policy', () => {
+  test('a guarded rollout leaves old seats that crash to their restart policy', () => {
     for (const state of ['starting', 'backoff', 'failed'])
       expect(
         plan({ slots: renewed(2), rollout: guarded }, [seat(0, 1, 'up'), seat(1, 1, state), seat(0, 2, 'starting')]),
       ).toEqual([]);
   });
 
-  test('parks only the seats that it replaces while a rollback window is wanted', () => {
+  test('a guarded rollout parks only the seats that it replaces while a rollback window is wanted', () => {
     const seats = [...old(2), seat(0, 2, 'up'), seat(0, 0, 'parked')];
     expect(plan({ slots: renewed(2), rollout: { ...guarded, windowMs: 1 } }, seats)).toEqual([
       { do: 'park', id: 0, generation: 1 },
@@ -277,7 +277,7 @@ describe('a guarded rollout', () => {
     ]);
   });
 
-  test('that was rolled back takes parked seats back before the new ones stop', () => {
+  test('a guarded rollout that was rolled back takes parked seats back before the new ones stop', () => {
     const goal = { slots: slots(2, 1), rollout: { ...besides, maxSurge: 2 } };
     const renewedSeats = [seat(0, 2, 'up'), seat(1, 2, 'up')];
     expect(plan(goal, [seat(0, 1, 'parked'), seat(1, 1, 'parked'), ...renewedSeats])).toEqual([
@@ -288,7 +288,7 @@ describe('a guarded rollout', () => {
     expect(ids(plan(goal, [seat(0, 1, 'up'), seat(1, 1, 'entering'), ...renewedSeats]), 'stop')).toEqual([0]);
   });
 
-  test('that was given up leaves none of its seats that is not up', () => {
+  test('a guarded rollout that was given up leaves none of its seats that is not up', () => {
     const goal = { slots: slots(1, 1), rollout: besides };
     for (const state of ['starting', 'soaking', 'entering'])
       expect(plan(goal, [seat(0, 1, 'starting'), seat(0, 2, state)])).toEqual([

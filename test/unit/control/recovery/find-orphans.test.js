@@ -111,7 +111,7 @@ describe('a process belongs to this home', () => {
     ['not if it is a command for another home that an app of this home runs', 'i1.ours', '/home/other', []],
     ['not if it is the keeper', 'nclust.keeper', '/home/n', []],
     ['not if its id is empty', '', '/home/n', []],
-  ])('%s', (_, id, path, pids) => {
+  ])('a process belongs to this home: %s', (_, id, path, pids) => {
     const root = join(proc, '..');
     mkdirSync(join(root, 'real'));
     symlinkSync(join(root, 'real'), join(root, 'link'));
@@ -120,7 +120,7 @@ describe('a process belongs to this home', () => {
     expect(find(isLinked ? { home: join(root, 'real') } : {}).map(({ pid }) => pid)).toEqual(pids);
   });
 
-  test('whose mark is the same by every path, and another one for another folder', () => {
+  test('the mark of a home is the same by every path, and another one for another folder', () => {
     const root = join(proc, '..');
     mkdirSync(join(root, 'real'));
     mkdirSync(join(root, 'other'));
@@ -132,7 +132,7 @@ describe('a process belongs to this home', () => {
   });
 });
 
-describe('a process with the marker is', () => {
+describe('a process with the marker', () => {
   test.each([
     ['an orphan of an app of the manager', { uid: OWN }, [10]],
     ['an orphan of an app of another user', { uid: APP }, [10]],
@@ -147,17 +147,17 @@ describe('a process with the marker is', () => {
     ['a stranger, when its id is long', { env: env(`${'i'.repeat(200)}.ours`) }, []],
     ['a stranger, when its slot is of another user', { uid: APP, env: env('i1', { pm_id: '4' }) }, []],
     ['a stranger, when it is root only because its program is set-uid', { exe: 'sudo' }, []],
-  ])('%s', (_, given, pids) => {
+  ])('a process with the marker is %s', (_, given, pids) => {
     addProcess(10, { env: env('i1'), ...given });
     expect(find().map(({ pid }) => pid)).toEqual(pids);
   });
 
-  test('an orphan if it has changed its user and still has a pipe of ours', () => {
+  test('a process with the marker is an orphan if it has changed its user and still has a pipe of ours', () => {
     addProcess(10, { env: env('i1'), uid: STRANGER, fds: { 0: '/dev/null', 2: join(run, 'p-1-1') } });
     expect(find().map(({ pid }) => pid)).toEqual([10]);
   });
 
-  test('a stranger if it has a pipe of an app of the manager, and its slot is of another user', () => {
+  test('a process with the pipe of an app of the manager is a stranger if its slot is of another user', () => {
     addProcess(10, { env: env('i1', { pm_id: '6' }), uid: APP, fds: { 1: join(run, 'p-1-1') } });
     expect(find()).toEqual([]);
   });
@@ -166,19 +166,19 @@ describe('a process with the marker is', () => {
     ['an orphan, when its pipe belongs to the user of its slot', APP, '3', [10]],
     ['an orphan, when it has a pipe and its slot is not in the list any more', APP, '5', [10]],
     ['a stranger, when it has the pipe of an app with another user than its slot', APP, '4', []],
-  ])('%s', (_, owner, pm_id, pids) => {
+  ])('a process with a pipe is %s', (_, owner, pm_id, pids) => {
     chownSync(join(run, 'p-1-1'), owner, owner);
     addProcess(10, { env: env('i1', { pm_id }), uid: STRANGER, fds: { 1: join(run, 'p-1-1') } });
     expect(find().map(({ pid }) => pid)).toEqual(pids);
   });
 
-  test('a stranger if it has no pipe but another file in the folder of our pipes', () => {
+  test('a process with the marker is a stranger if it has no pipe but another file in the folder of our pipes', () => {
     writeFileSync(join(run, 'file'), '');
     addProcess(10, { env: env('i1'), uid: STRANGER, fds: { 1: join(run, 'file') } });
     expect(find()).toEqual([]);
   });
 
-  test('ignored if it is a stranger that claims an earlier start', () => {
+  test('a stranger that claims an earlier start is ignored', () => {
     addProcess(9, { env: env('i1'), uid: STRANGER, startTicks: '400' });
     addProcess(10, { env: env('i1') });
     expect(find().map(({ pid }) => pid)).toEqual([10]);

@@ -43,7 +43,7 @@ describe.runIf(isRoot).each(Object.entries(WAYS))('%s of an app with another use
     ['a file of 1 GB', /has more than \d+ KiB/, (path) => (writeFileSync(path, ''), truncateSync(path, 1024 ** 3))],
     ['a link to nothing', /\(ENOENT\)|\(EACCES\)/, (path) => symlinkSync(join(folders.closed, 'new'), path)],
     ['a link to itself', /\(ELOOP\)/, (path) => symlinkSync(path, path)],
-  ])('is not read through %s', async (_what, fault, make) => {
+  ])('the file of the app is not read through %s', async (_what, fault, make) => {
     make(join(folders.own, 'file'));
     const before = readdirSync('/proc/self/fd').length;
     const found = await faultOf(fieldsOf('file'));
@@ -52,26 +52,26 @@ describe.runIf(isRoot).each(Object.entries(WAYS))('%s of an app with another use
     expect(readdirSync('/proc/self/fd').length).toBe(before);
   });
 
-  test('is not read through a link to a folder', async () => {
+  test('the file of the app is not read through a link to a folder', async () => {
     folders.plant('folder', (path) => symlinkSync(folders.closed, path));
     expect(await faultOf(fieldsOf('folder/secret'))).toMatch(CLOSED);
     expect(await faultOf(fieldsOf(join(folders.own, 'folder/secret')))).toMatch(CLOSED);
   });
 
-  test('is read in the folder of the user if the user may read it', async () => {
+  test('the file of the app is read in the folder of the user if the user may read it', async () => {
     folders.plant('v1', (path) => mkdirSync(path));
     folders.plant('v1/file', (path) => writeFileSync(path, 'SECRET=own\n', { mode: 0o600 }));
     folders.plant('current', (path) => symlinkSync('v1', path));
     expect(await faultOf(fieldsOf('current/file'))).toBe('read');
   });
 
-  test('is read as root in a folder that only root can change', async () => {
+  test('the file of the app is read as root in a folder that only root can change', async () => {
     symlinkSync(join(folders.closed, 'secret'), join(folders.open, 'link'));
     for (const file of [join(folders.closed, 'secret'), join(folders.open, 'link')])
       expect(await faultOf(fieldsOf(file))).toBe('read');
   });
 
-  test('is not read as root in a folder that every user can change', async () => {
+  test('the file of the app is not read as root in a folder that every user can change', async () => {
     chmodSync(folders.open, 0o1777);
     writeFileSync(join(folders.open, 'secret'), SECRET, { mode: 0o600 });
     expect(await faultOf(fieldsOf(join(folders.open, 'secret')))).toMatch(CLOSED);

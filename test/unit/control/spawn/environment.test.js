@@ -35,7 +35,7 @@ describe('secrets', () => {
     return readings;
   }
 
-  test('reach the process and nothing else', async () => {
+  test('secrets reach the process and nothing else', async () => {
     rig.secret = async (_spec, name) => `hunter2-${name}`;
     expect((await outcome(rig.start({ instances: 2, secrets, env: { A: '1', TOKEN: 'placeholder' } }))).state).toBe(
       'done',
@@ -60,7 +60,7 @@ describe('secrets', () => {
     expect(written).not.toContain('hunter2');
   });
 
-  test('are read once for all instances of a generation, even after a crash', async () => {
+  test('secrets are read once for all instances of a generation, even after a crash', async () => {
     const readings = countReadings();
     await outcome(rig.start({ instances: 3, secrets }));
     rig.keeper.exit(alive(1).instanceId, { code: 1 });
@@ -70,7 +70,7 @@ describe('secrets', () => {
     expect(readings.sort()).toEqual(['PASSWORD', 'TOKEN']);
   });
 
-  test.each(['reload', 'restart', 'start'])('are read again by a %s', async (method) => {
+  test.each(['reload', 'restart', 'start'])('secrets are read again by a %s', async (method) => {
     countReadings();
     await outcome(rig.start({ secrets }));
     expect((await outcome(rig.call(method, { targets: ['api'] }))).state).toBe('done');
@@ -80,7 +80,7 @@ describe('secrets', () => {
     expect(lastEnv()).toMatchObject({ TOKEN: 'hunter2' });
   });
 
-  test('are read again, once, by the next control when it starts an instance', async () => {
+  test('secrets are read again, once, by the next control when it starts an instance', async () => {
     countReadings();
     await outcome(rig.start({ instances: 2, secrets }));
     await rig.boot();
@@ -89,7 +89,7 @@ describe('secrets', () => {
     expect(rig.spawned().map(({ params }) => params.env.TOKEN)).toEqual(['hunter1', 'hunter1', 'hunter2', 'hunter2']);
   });
 
-  test('of a deleted app are not those of its successor', async () => {
+  test('secrets of a deleted app are not those of its successor', async () => {
     countReadings();
     await outcome(rig.start({ secrets }));
     await rig.call('save', {}).catch(() => {});
@@ -103,7 +103,7 @@ describe('secrets', () => {
     ['start', () => rig.start({ secrets })],
     ['restart', () => rig.call('restart', { targets: ['api'] })],
     ['reload', () => rig.call('reload', { targets: ['api'] })],
-  ])('that are not available refuse a %s before anything is changed', async (method, request) => {
+  ])('secrets that are not available refuse a %s before anything is changed', async (method, request) => {
     if (method !== 'start') await outcome(rig.start({ secrets }));
     const before = [rig.running(), rig.store.saves, rig.keeper.requests.length];
     rig.secret = () => Promise.reject(new Error('it said hunter2'));
@@ -116,7 +116,7 @@ describe('secrets', () => {
     expect([rig.running(), rig.store.saves, rig.keeper.requests.length]).toEqual(before);
   });
 
-  test('that are not available for an unattended start are a refused spawn, which is retried', async () => {
+  test('secrets that are not available for an unattended start are a refused spawn, which is retried', async () => {
     await outcome(rig.start({ secrets }));
     await rig.boot();
     const good = rig.secret;
@@ -136,7 +136,7 @@ describe('secrets', () => {
     expect(rig.running()).toEqual(['api/0']);
   });
 
-  test('that take long delay only their app, and a stop does not wait for them', async () => {
+  test('secrets that take long delay only their app, and a stop does not wait for them', async () => {
     await outcome(rig.start({ secrets }));
     await rig.boot();
     let give = () => {};
@@ -156,7 +156,7 @@ describe('secrets', () => {
     expect(rig.spawned()).toHaveLength(before);
   });
 
-  test('that arrive after the keeper has died start no second process', async () => {
+  test('secrets that arrive after the keeper has died start no second process', async () => {
     await outcome(rig.start({ secrets }));
     await rig.boot();
     const gives = [];
@@ -175,7 +175,7 @@ describe('secrets', () => {
     expect(lastEnv()).toMatchObject({ TOKEN: 'late' });
   });
 
-  test('are not read again for a repeated request', async () => {
+  test('secrets are not read again for a repeated request', async () => {
     const readings = countReadings();
     await outcome(rig.start({ secrets }, { token: 'once' }));
     await outcome(rig.start({ secrets }, { token: 'once' }));
@@ -191,7 +191,7 @@ describe('env files', () => {
 
   beforeEach(() => write('A=1\nREMOVED=soon\n'));
 
-  test.each(['reload', 'restart', 'start'])('are read again by a %s, so removed variables are gone', async (method) => {
+  test.each(['reload', 'restart', 'start'])('a %s rereads env files, so removed variables are gone', async (method) => {
     await outcome(rig.start({ envFiles: [file], shellEnv: { A: '0' } }));
     expect(lastEnv()).toMatchObject({ A: '1', REMOVED: 'soon' });
     write('A=2\n');
@@ -200,7 +200,7 @@ describe('env files', () => {
     expect(lastEnv()).not.toHaveProperty('REMOVED');
   });
 
-  test('are not read after a crash, by this control or the next', async () => {
+  test('env files are not read after a crash, by this control or the next', async () => {
     await outcome(rig.start({ envFiles: [file] }));
     write('A=2\n');
     for (const next of [() => {}, () => rig.boot()]) {
@@ -212,7 +212,7 @@ describe('env files', () => {
     expect(rig.spawned()).toHaveLength(3);
   });
 
-  test('stay the same for running instances when others are restarted', async () => {
+  test('env files stay the same for running instances when others are restarted', async () => {
     await outcome(rig.start({ envFiles: [file], instances: 2 }));
     write('A=2\n');
     await outcome(rig.call('restart', { targets: ['0'] }));
@@ -234,7 +234,7 @@ describe('env files', () => {
       /^The env file "\/srv\/app\.env" of "api" could not be read \(ENOENT\)\. Nothing was changed\.$/,
     ],
     ['contains a NUL', () => write('A=a\0b'), /contains a NUL/],
-  ])('refuse the command before anything is changed if one of them %s', async (_what, spoil, message) => {
+  ])('env files refuse the command before anything is changed if one of them %s', async (_what, spoil, message) => {
     await outcome(rig.start({ envFiles: [file] }));
     await outcome(rig.start({ name: 'other' }));
     spoil();
@@ -250,7 +250,7 @@ describe('env files', () => {
     expect([rig.running(), rig.store.saves, rig.keeper.requests.length]).toEqual(before);
   });
 
-  test('are resolved against the working directory, and a reload can change them', async () => {
+  test('env files are resolved against the working directory, and a reload can change them', async () => {
     rig.files['/srv/b.env'] = 'A=b\nB=b\n';
     await outcome(rig.start({ envFiles: ['app.env'] }));
     await outcome(rig.call('reload', { targets: ['api'], spec: { envFiles: ['app.env', 'b.env'] } }));
@@ -259,7 +259,7 @@ describe('env files', () => {
     for (const name of ['A', 'B', 'REMOVED']) expect(lastEnv()).not.toHaveProperty(name);
   });
 
-  test('can set the variable that is counted up, and a value that is not a number refuses the command', async () => {
+  test('env files can set the variable that is counted up, and refuse the command if it is not a number', async () => {
     write('PORT=4000\n');
     await outcome(rig.start({ instances: 2, envFiles: [file], incrementVar: 'PORT' }));
     expect(rig.keeper.alive.map(({ env }) => env.PORT)).toEqual(['4000', '4001']);

@@ -32,7 +32,7 @@ describe('the versioning of an app', () => {
   const specIn = (folder, fields = {}) => makeSpec({ script: join(folder, 'app.js'), cwd: folder, ...fields });
   const versioningIn = async (folder, fields) => (await readVersioning([specIn(folder, fields)]))[0];
 
-  test('has the keys of PM2, and no password', async () => {
+  test('the versioning of an app has the keys of PM2, and no password', async () => {
     expect(await versioningIn(join(root, 'src'))).toEqual({
       type: 'git',
       url: 'https://example.com/shop/api.git',
@@ -53,7 +53,7 @@ describe('the versioning of an app', () => {
     expect(await versioningIn(join(root, 'src'))).toMatchObject({ unstaged: true });
   });
 
-  test('keeps no text that is too long or has control characters, because each list contains it', async () => {
+  test('the versioning keeps no text that is too long or has control characters, as it is in each list', async () => {
     const url = 'https://example.com/api.git';
     for (let at = 0; at < 100; at += 1) git('config', `remote.r${at}.url`, url);
     git('config', `remote.${'x'.repeat(300)}.url`, url);
@@ -69,12 +69,12 @@ describe('the versioning of an app', () => {
     expect(await versioningIn(root)).toMatchObject({ url: null });
   });
 
-  test('comes from the folder of the script or, if that is not in a checkout, from the folder of the app', async () => {
+  test('the versioning comes from the folder of the script or, without a checkout there, of the app', async () => {
     expect(await versioningIn(root, { script: '/usr/bin/npm' })).toMatchObject({ repo_path: root });
     expect(await versioningIn('/', { script: join(root, 'src/app.js') })).toMatchObject({ repo_path: root });
   });
 
-  test('does not need a branch or a reflog, and is read in a worktree', async () => {
+  test('the versioning does not need a branch or a reflog, and is read in a worktree', async () => {
     const revision = git('rev-parse', 'HEAD');
     const tree = join(root, '..', 'tree');
     git('worktree', 'add', '-q', '-b', 'topic', tree);
@@ -94,7 +94,7 @@ describe('the versioning of an app', () => {
     });
   });
 
-  test('shows that the branch has commits which its remote does not have', async () => {
+  test('the versioning shows that the branch has commits which its remote does not have', async () => {
     const bare = join(root, '..', 'bare.git');
     git('init', '-q', '--bare', bare);
     git('remote', 'add', 'own', bare);
@@ -105,7 +105,7 @@ describe('the versioning of an app', () => {
     expect(await versioningIn(root)).toMatchObject({ branch_exists_on_remote: true, ahead: true, comment: 'more' });
   });
 
-  test('is null outside of a checkout, for a broken one, and without git', async () => {
+  test('the versioning is null outside of a checkout, for a broken one, and without git', async () => {
     expect(await versioningIn(join(root, '..'))).toBeNull();
     expect(await versioningIn(root, { env: { PATH: '/nowhere' } })).toMatchObject({ branch: 'main' });
     const { PATH } = process.env;
@@ -119,7 +119,7 @@ describe('the versioning of an app', () => {
     expect(await versioningIn(root)).toBeNull();
   });
 
-  test('is read once for all apps of a checkout and a user', async () => {
+  test('the versioning is read once for all apps of a checkout and a user', async () => {
     const specs = [specIn(root), specIn(join(root, 'src')), specIn(join(root, '..'))];
     const [first, second, third] = await readVersioning(specs);
     expect(first).toMatchObject({ branch: 'main' });
@@ -127,7 +127,7 @@ describe('the versioning of an app', () => {
     expect(third).toBeNull();
   });
 
-  test.runIf(isRoot)('comes from git as the user of the app, who can make git run programs', async () => {
+  test.runIf(isRoot)('the versioning runs git as the user of the app, who can make git run programs', async () => {
     writeFileSync(join(root, '.gitattributes'), '*.js filter=own\n');
     git('config', 'filter.own.clean', '/usr/bin/id -u > ../filter; cat');
     writeFileSync(join(root, 'src', 'app.js'), '2');
@@ -168,7 +168,7 @@ describe('a request that starts an app', () => {
     expect(shown()).toEqual({ type: 'git', revision: 'new' });
   });
 
-  test('does not wait for git, and the last request decides what is shown', async () => {
+  test('a request that starts an app does not wait for git, and the last request decides what is shown', async () => {
     const answers = [];
     rig.readVersioning = (specs) =>
       new Promise((resolve) => answers.push((revision) => resolve(specs.map(() => ({ type: 'git', revision })))));
@@ -182,7 +182,7 @@ describe('a request that starts an app', () => {
     expect(shown()).toMatchObject({ revision: 'second' });
   });
 
-  test('asks nothing about an app with vizion off, nor when an app stops', async () => {
+  test('a start asks git nothing about an app with vizion off, nor does a stop', async () => {
     const asked = [];
     rig.readVersioning = async (specs) => (asked.push(...specs.map(({ name }) => name)), specs.map(() => null));
     await done(rig.start({ vizion: false }));
@@ -191,7 +191,7 @@ describe('a request that starts an app', () => {
     expect(asked).toEqual(['other']);
   });
 
-  test('keeps the revision of the old code if its reload fails before git has answered', async () => {
+  test('an app keeps the revision of the old code if its reload fails before git has answered', async () => {
     rig.readVersioning = at('old');
     await done(rig.start({ instances: 2 }));
     let answer = () => {};

@@ -29,7 +29,7 @@ const alive = (name) => rig.keeper.alive.filter((child) => child.label.name === 
 const names = () => rig.control.registry.desired.apps.map(({ spec }) => spec.name);
 
 describe.each([['restart'], ['reload']])('%s with another name', (method) => {
-  test('has new instances in the same slots, with log files of that name, and changes nothing else', async () => {
+  test('a renamed app has new instances in the same slots, log files of that name, and no other change', async () => {
     await start({ instances: 2 }, { name: 'other' });
     const other = alive('other').map(({ pid }) => pid);
     const before = alive('api').map(({ pid }) => pid);
@@ -52,7 +52,7 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     expect(alive('other').map(({ pid }) => pid)).toEqual(other);
   });
 
-  test('keeps its sockets, and a later app with the old name does not share them', async () => {
+  test('a renamed app keeps its sockets, and a later app with the old name does not share them', async () => {
     await start({ instances: 2 });
     await done(method, { targets: ['0', '1'], spec: { name: 'web' } });
     expect(rig.keeper.released).toEqual(new Set());
@@ -66,7 +66,7 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     expect(rig.running()).toEqual(['api/0']);
   });
 
-  test('is known to the next control by the new name', async () => {
+  test('a renamed app is known to the next control by the new name', async () => {
     await start({ instances: 2 });
     await done(method, { targets: ['api'], spec: { name: 'web' } });
     const pids = alive('web').map(({ pid }) => pid);
@@ -79,7 +79,7 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     expect([...rig.keeper.released]).toEqual(['api']);
   });
 
-  test('is refused for a name in use, for several apps, and for a part of one', async () => {
+  test('a new name is refused if it is in use, for several apps, and for a part of one', async () => {
     await start({ instances: 2 }, { name: 'web' });
     const before = rig.keeper.alive.map(({ pid }) => pid);
     expect(await failed(method, { targets: ['api'], spec: { name: 'web' } })).toMatchObject({
@@ -98,7 +98,7 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     expect(names()).toEqual(['api', 'web']);
   });
 
-  test('is one change of a name in the event log, and no app was added or removed', async () => {
+  test('a renamed app is one change of a name in the event log, and no app was added or removed', async () => {
     await start({});
     rig.noted.length = 0;
     await done(method, { targets: ['api'], spec: { name: 'web' } });

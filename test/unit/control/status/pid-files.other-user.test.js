@@ -49,7 +49,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     await boot();
   });
 
-  test('belongs to that user, is replaced by a restart, and is removed', async () => {
+  test('the pid file belongs to the user of the app, is replaced by a restart, and is removed', async () => {
     await running('run/api.pid');
     const path = join(folders.own, 'run/api-0.pid');
     expect(statSync(path)).toMatchObject({ ...NOBODY, mode: 0o100644 });
@@ -64,7 +64,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expect(events).toEqual([]);
   });
 
-  test('replaces a file that root made', async () => {
+  test('the pid file of an app with another user replaces a file that root made', async () => {
     writeFileSync(join(folders.own, 'api-0.pid'), '4\n');
     await running('api.pid');
     expect(statSync(join(folders.own, 'api-0.pid'))).toMatchObject(NOBODY);
@@ -72,14 +72,14 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expect(readdirSync(folders.own)).toEqual(['api-0.pid']);
   });
 
-  test("stays root's own in a folder that only root can change", async () => {
+  test("the pid file stays root's own in a folder that only root can change", async () => {
     await running(join(folders.open, 'api.pid'));
     expect(lstatSync(join(folders.open, 'api-0.pid'))).toMatchObject({ uid: 0, gid: 0, mode: 0o100644 });
     await stopped();
     expect(existsSync(join(folders.open, 'api-0.pid'))).toBe(false);
   });
 
-  test('may be behind a link of root in a folder that only root can change', async () => {
+  test('the pid file may be behind a link of root in a folder that only root can change', async () => {
     symlinkSync(join(folders.open, 'other.pid'), join(folders.open, 'link-0.pid'));
     await running(join(folders.open, 'link.pid'));
     expect(readFileSync(join(folders.open, 'other.pid'), 'utf8')).toBe('1000\n');
@@ -88,7 +88,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expect(events).toEqual([]);
   });
 
-  test('is written with the rights of the user if a link of root leads to a folder of the user', async () => {
+  test('the pid file is written as the user if a link of root leads to a folder of the user', async () => {
     symlinkSync(join(folders.own, 'api.pid'), join(folders.open, 'link-0.pid'));
     await running(join(folders.open, 'link.pid'));
     expect(statSync(join(folders.own, 'api.pid'))).toMatchObject({ ...NOBODY, mode: 0o100644 });
@@ -107,7 +107,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     ['a named pipe', OTHER, (path) => execFileSync('mkfifo', [path])],
     ['a folder', OTHER, (path) => mkdirSync(path)],
     ['a huge file', OTHER, (path) => (writeFileSync(path, ''), truncateSync(path, 1024 ** 3))],
-  ])('is not written over %s', async (_, message, make) => {
+  ])('the pid file of an app with another user is not written over %s', async (_, message, make) => {
     const path = folders.plant('api-0.pid', make);
     const before = [folders.closedNames(), lstatSync(path).ino];
     await running('api.pid');
@@ -120,7 +120,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expectUntouched();
   });
 
-  test.each(['api.pid', 'new/api.pid'])('is not written through a link to a folder, as %s', async (name) => {
+  test.each(['api.pid', 'new/api.pid'])('the pid file is not written via a link to a folder, as %s', async (name) => {
     folders.plant('run', (path) => symlinkSync(folders.closed, path));
     const before = folders.closedNames();
     await running(`run/${name}`);
@@ -130,7 +130,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expect(folders.closedNames()).toEqual(before);
   });
 
-  test('is not removed from a folder that replaced its own', async () => {
+  test('the pid file is not removed from a folder that replaced its own', async () => {
     await running('run/number');
     renameSync(join(folders.own, 'run'), join(folders.own, 'away'));
     folders.plant('run', (path) => symlinkSync(folders.closed, path));

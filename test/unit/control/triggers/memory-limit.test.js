@@ -96,7 +96,7 @@ test('no memory is read if no app has a limit, or if none runs', async () => {
 });
 
 describe('an app that needs more than its limit', () => {
-  test('is not replaced before min_uptime, and then ever more seldom', async () => {
+  test('an app above its limit is not replaced before min_uptime, and then ever more seldom', async () => {
     trees = new Map();
     const fired = [];
     const begunMs = clock.nowMs();
@@ -116,14 +116,14 @@ describe('an app that needs more than its limit', () => {
     expect(memory.describe(0)?.misses).toBe(fired.length);
   });
 
-  test('is judged at once even if it grew slowly', async () => {
+  test('an app above its limit is judged at once even if it grew slowly', async () => {
     await turn(60);
     trees.get(100).bytes = 400 * MB;
     await turn(1);
     expect([calls.length, memory.describe(0)?.misses]).toEqual([1, 0]);
   });
 
-  test('waits for at most ten minutes', () => {
+  test('an app above its limit waits for at most ten minutes', () => {
     expect([0, 1, 5, 50].map((misses) => pauseMs({ minUptimeMs: 1_000, backoffMs: 100 }, misses))).toEqual([
       1_000, 1_000, 3_200, 600_000,
     ]);

@@ -40,7 +40,7 @@ const lastDeaths = async () => (await rig.list()).map(({ lastDeath }) => lastDea
 const triggered = () => rig.events.filter(({ event }) => event === 'triggered').map(({ by }) => by);
 
 describe('watch', () => {
-  test('replaces all instances of the app after a change, guarded, and their deaths have the reason', async () => {
+  test('watch replaces all instances of the app after a change, guarded, and the deaths have the reason', async () => {
     await running({ watch: ['.'] });
     change();
     await rig.turn(10 * SECOND);
@@ -66,7 +66,7 @@ describe('watch', () => {
     expect(await generations()).toEqual([3, 3]);
   });
 
-  test('does not admit code that cannot start: serving instances continue, and the next change is tried', async () => {
+  test('watch does not admit code that cannot start: old instances serve, and the next change is tried', async () => {
     await running({ watch: ['.'] });
     rig.keeper.behave = () => ({ exitsAfterMs: 50, code: 1 });
     change();
@@ -83,7 +83,7 @@ describe('watch', () => {
     expect((await rig.call('list', {})).notices).toEqual([]);
   });
 
-  test('reports a reload that stopped halfway, until a restart or a stop', async () => {
+  test('watch reports a reload that stopped halfway, until a restart or a stop', async () => {
     await running({ watch: ['.'], instances: 4 });
     rig.keeper.behave = ({ label }) => (label.slot > 1 ? { exitsAfterMs: 50, code: 1 } : { listensAfterMs: 10 });
     change();
@@ -100,7 +100,7 @@ describe('watch', () => {
     expect([await notices(), (await rig.list()).map(({ status }) => status)]).toEqual([[], Array(4).fill('online')]);
   });
 
-  test('reports paths that it cannot watch for their app, and other apps are not affected', async () => {
+  test('watch reports paths that it cannot watch for their app, and other apps are not affected', async () => {
     await running({ watch: ['.'] });
     const open = rig.senses.openWatcher;
     rig.senses.openWatcher = (o) => {
@@ -120,7 +120,7 @@ describe('watch', () => {
     expect((await rig.call('list', {})).notices).toEqual(['The watch of "bad" is incomplete: no such thing']);
   });
 
-  test('refuses an invalid pattern before anything is changed', async () => {
+  test('watch refuses an invalid pattern before anything is changed', async () => {
     for (const fields of [{ watch: ['*'.repeat(5_000)] }, { watch: ['.'], ignoreWatch: ['a'.repeat(5_000)] }]) {
       await expect(rig.call('start', { specs: [{ ...makeSpec({ name: 'long' }), ...fields }] })).rejects.toMatchObject({
         code: 'ERR_NCLUST_BAD_SPEC',
@@ -130,7 +130,7 @@ describe('watch', () => {
     expect(await rig.list()).toEqual([]);
   });
 
-  test('starts a failed app after a change', async () => {
+  test('watch starts a failed app after a change', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 1 });
     await running({ watch: ['.'], instances: 1, maxRestarts: 1 });
     expect(await rig.list()).toMatchObject([{ status: 'errored' }]);
@@ -140,7 +140,7 @@ describe('watch', () => {
     expect(await rig.list()).toMatchObject([{ status: 'online' }]);
   });
 
-  test('replaces only slots that are up', async () => {
+  test('watch replaces only slots that are up', async () => {
     await running({ watch: ['.'] });
     void rig.call('stop', { targets: ['1'] });
     await rig.turn(SECOND);
@@ -149,7 +149,7 @@ describe('watch', () => {
     expect(await rig.list()).toMatchObject([{ status: 'online', generation: 2 }, { status: 'stopped' }]);
   });
 
-  test('is paused by stop, resumed by start, and ended by delete', async () => {
+  test('watch is paused by stop, resumed by start, and ended by delete', async () => {
     await running({ watch: ['.'] });
     const seen = [];
     for (const method of ['stop', 'start', 'delete']) {
@@ -164,7 +164,7 @@ describe('watch', () => {
     ]);
   });
 
-  test('is turned off by stop --watch, for the next start too, and switched by restart --watch', async () => {
+  test('watch is turned off by stop --watch, for the next start too, and switched by restart --watch', async () => {
     await running({ watch: ['src'] });
     const seen = [];
     for (const [method, more] of [
@@ -181,14 +181,14 @@ describe('watch', () => {
     expect(seen).toEqual([[], [], [[['/srv/src']]][0], [], []]);
   });
 
-  test('covers the working directory if restart --watch turns it on without paths', async () => {
+  test('watch covers the working directory if restart --watch turns it on without paths', async () => {
     await running();
     void rig.call('restart', { targets: ['api'], watch: true });
     await rig.turn(5 * SECOND);
     expect(watchers.map(({ roots }) => roots)).toEqual([['/srv']]);
   });
 
-  test('is started by a reload that sets it', async () => {
+  test('watch is started by a reload that sets it', async () => {
     await running({ watch: ['src'], watchOff: true });
     expect(watchers).toEqual([]);
     void rig.call('reload', { targets: ['api'], spec: { watch: ['lib'] } });
@@ -196,7 +196,7 @@ describe('watch', () => {
     expect(watchers.map(({ roots }) => roots)).toEqual([['/srv/lib']]);
   });
 
-  test('ignores the files that an app writes to', async () => {
+  test('watch ignores the files that an app writes to', async () => {
     await running({ watch: ['.'], outFile: 'out.log', pidFile: 'api.pid' });
     const { isIgnored } = watchers[0];
     expect(['out-0.log', 'out-1.log', 'api-0.pid', 'api.js'].map((file) => isIgnored(`/srv/${file}`))).toEqual([
@@ -207,14 +207,14 @@ describe('watch', () => {
     ]);
   });
 
-  test('ends with the manager', async () => {
+  test('watch ends with the manager', async () => {
     await running({ watch: ['.'], cronRestart: '* * * * * *', maxMemoryBytes: 10 * MB });
     void rig.control.end('kill');
     await rig.turn(20 * SECOND);
     expect([watchers, triggered().length, rig.left]).toEqual([[], 5, 0]);
   });
 
-  test('waits for a reload by command that is in progress', async () => {
+  test('watch waits for a reload by command that is in progress', async () => {
     await running({ watch: ['.'], instances: 4 });
     const command = watch(rig.call('reload', { targets: ['api'] }));
     await rig.turn(200);
@@ -227,7 +227,7 @@ describe('watch', () => {
 });
 
 describe('cron', () => {
-  test('replaces at its times, and reports the next one', async () => {
+  test('cron replaces at its times, and reports the next one', async () => {
     await running({ cronRestart: '* * * * *' });
     await rig.turn(60 * SECOND);
     expect([await generations(), await lastDeaths()]).toEqual([
@@ -241,7 +241,7 @@ describe('cron', () => {
     expect(new Date(triggers.nextRunMs).toISOString()).toBe('2023-11-14T22:15:00.000Z');
   });
 
-  test('waits for a reload that takes longer than its interval', async () => {
+  test('cron waits for a reload that takes longer than its interval', async () => {
     await running({ cronRestart: '* * * * * *', instances: 4 });
     await rig.turn(20 * SECOND);
     expect(rig.keeper.alive.length).toBeLessThanOrEqual(5);
@@ -249,7 +249,7 @@ describe('cron', () => {
     expect(triggered().length).toBeGreaterThan(5);
   });
 
-  test('does not start a stopped app', async () => {
+  test('cron does not start a stopped app', async () => {
     await running({ cronRestart: '* * * * *' });
     void rig.call('stop', { targets: ['api'] });
     await rig.turn(300 * SECOND);
@@ -257,7 +257,7 @@ describe('cron', () => {
     expect((await detail())[0].triggers.nextRunMs).toBeNull();
   });
 
-  test.each([0, 3])('restarts a job that has exited with code %d, by the next control too', async (code) => {
+  test.each([0, 3])('cron restarts a job that has exited with code %d, by the next control too', async (code) => {
     rig.keeper.behave = () => ({ exitsAfterMs: 2_000, code });
     await running({ cronRestart: '* * * * *', autorestart: false, instances: 1, kind: 'exec', mode: 'fork' });
     expect(await rig.list()).toMatchObject([{ status: 'stopped' }]);
@@ -271,7 +271,7 @@ describe('cron', () => {
     expect(rig.spawned()).toHaveLength(3);
   });
 
-  test('runs a job again that was waiting for its next run when its list was saved', async () => {
+  test('cron runs a job again that was waiting for its next run when its list was saved', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nclust-dump-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     Object.assign(rig.context.paths, { dump: join(folder, 'dump.json'), reserve: join(folder, 'reserve') });
@@ -293,7 +293,7 @@ describe('cron', () => {
   test.each([
     [{ autorestart: false }, 1],
     [{ autorestart: true }, 0],
-  ])('runs an imported app that PM2 shows as stopped, with %j: %d times', async (fields, runs) => {
+  ])('cron runs an imported app that PM2 shows as stopped, with %j: %d times', async (fields, runs) => {
     rig.keeper.behave = () => ({ exitsAfterMs: 2_000, code: 0 });
     const spec = makeSpec({ cronRestart: '* * * * *', instances: 1, kind: 'exec', mode: 'fork', ...fields });
     watch(rig.call('import', { apps: [{ spec, resting: [0] }] }));
@@ -303,7 +303,7 @@ describe('cron', () => {
     expect(rig.spawned()).toHaveLength(runs);
   });
 
-  test('refuses a pattern that croner does not know, from any client', async () => {
+  test('cron refuses a pattern that croner does not know, from any client', async () => {
     await expect(rig.start({ cronRestart: '99 * * * *' })).rejects.toMatchObject({
       code: 'ERR_NCLUST_BAD_SPEC',
       message: expect.stringContaining('minute'),
@@ -312,7 +312,7 @@ describe('cron', () => {
 });
 
 describe('max_memory_restart', () => {
-  test('replaces the one instance above the limit, and reports by how much', async () => {
+  test('max_memory_restart replaces the one instance above the limit, and reports by how much', async () => {
     await running({ maxMemoryBytes: 300 * MB, instances: 3 });
     usage.set(1001, 312 * MB);
     await rig.turn(5 * SECOND);
@@ -321,14 +321,14 @@ describe('max_memory_restart', () => {
     expect((await detail())[0].triggers.memory).toEqual({ bytes: 0, misses: 0 });
   });
 
-  test('replaces several instances one after the other', async () => {
+  test('max_memory_restart replaces several instances one after the other', async () => {
     await running({ maxMemoryBytes: 300 * MB, instances: 3 });
     for (const pid of [1000, 1001, 1002]) usage.set(pid, 312 * MB);
     await rig.turn(20 * SECOND);
     expect([triggered().length, rig.keeper.alive.map(({ pid }) => pid)]).toEqual([3, [1003, 1004, 1005]]);
   });
 
-  test('can be set and removed while the app runs', async () => {
+  test('max_memory_restart can be set and removed while the app runs', async () => {
     await running();
     usage.set(1000, 312 * MB);
     void rig.call('reload', { targets: ['api'], spec: { maxMemoryBytes: 300 * MB } });
@@ -340,7 +340,7 @@ describe('max_memory_restart', () => {
 });
 
 describe('autostart: false', () => {
-  test('adds the app as stopped; start starts it', async () => {
+  test('autostart: false adds the app as stopped; start starts it', async () => {
     const request = watch(rig.start({ autostart: false, instances: 2 }));
     await rig.turn(SECOND);
     expect(request.result.slots).toMatchObject([{ status: 'stopped' }, { status: 'stopped' }]);
@@ -350,7 +350,7 @@ describe('autostart: false', () => {
     expect(rig.keeper.alive).toHaveLength(2);
   });
 
-  test('changes nothing for an app that is in the list', async () => {
+  test('autostart: false changes nothing for an app that is in the list', async () => {
     void rig.start({ autostart: false });
     await rig.turn(SECOND);
     void rig.start({ autostart: false });

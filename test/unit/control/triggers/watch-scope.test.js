@@ -63,19 +63,19 @@ describe('ignore_watch', () => {
     ],
     [['[\\/\\\\]\\./', 'uploads'], ['/srv/app/uploads/x'], ['/srv/app/a.js']],
     [['public', '!public/index.html'], ['/srv/app/public/a.css'], ['/srv/app/public/index.html']],
-  ])('ignores %j', (ignoreWatch, ignored, seen) => {
+  ])('ignore_watch ignores %j', (ignoreWatch, ignored, seen) => {
     expect(ignored.filter((path) => isSeen({ ignoreWatch }, path))).toEqual([]);
     expect(seen.filter((path) => !isSeen({ ignoreWatch }, path))).toEqual([]);
   });
 
-  test('accepts chokidar\'s own list of texts, and a path with "!"', () => {
+  test('ignore_watch accepts chokidar\'s own list of texts, and a path with "!"', () => {
     expect(isSeen({ watchOptions: { ignored: 'tmp' } }, '/srv/app/tmp/x')).toBe(false);
     expect(isSeen({ watch: ['.', '!tmp'] }, '/srv/app/tmp/x')).toBe(false);
   });
 });
 
 describe('watch', () => {
-  test('resolves paths against the working directory, and a glob starts at its first folder', () => {
+  test('watch resolves paths against the working directory, and a glob starts at its first folder', () => {
     expect(scope({ watch: ['src', '/etc/app', 'lib/**/*.js', '../shared'] }).roots).toEqual([
       '/srv/app/src',
       '/etc/app',
@@ -84,7 +84,7 @@ describe('watch', () => {
     ]);
   });
 
-  test('counts only files that match a glob', () => {
+  test('watch counts only files that match a glob', () => {
     const watch = ['lib/**/*.js', 'src'];
     expect(
       ['/srv/app/lib/a.js', '/srv/app/lib/x/a.js', '/srv/app/src/a.css'].map((path) => isSeen({ watch }, path)),
@@ -93,7 +93,7 @@ describe('watch', () => {
     expect(scope({ watch }).isIgnored('/srv/app/lib/x', { isFile: () => false })).toBe(false);
   });
 
-  test('counts only files with these extensions, and the folders they may be in', () => {
+  test('watch counts only files with these extensions, and the folders they may be in', () => {
     const watchExtensions = ['js', 'json'];
     expect(
       ['/srv/app/a.js', '/srv/app/a.json', '/srv/app/a.css'].map((path) => isSeen({ watchExtensions }, path)),
@@ -101,7 +101,7 @@ describe('watch', () => {
     expect(scope({ watchExtensions }).isIgnored('/srv/app/src', { isFile: () => false })).toBe(false);
   });
 
-  test('reports names relative to the working directory', () => {
+  test('watch reports names relative to the working directory', () => {
     const { nameOf } = scope();
     expect([nameOf('/srv/app/src/a.js'), nameOf('/srv/app'), nameOf('/etc/x')]).toEqual(['src/a.js', '.', '/etc/x']);
   });

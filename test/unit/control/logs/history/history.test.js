@@ -50,22 +50,22 @@ describe('the last lines of a file', () => {
     ['a\r\nb\r\n', 5, ['a', 'b']],
     ['\n\n\n', 2, ['', '']],
     ['a\n', 0, []],
-  ])('of %j are, for %i, %j', async (text, lines, expected) => {
+  ])('the last lines of %j are, for %i, %j', async (text, lines, expected) => {
     writeFileSync(file, text);
     expect(await shown({ lines })).toEqual(expected);
   });
 
-  test('are read whole across blocks', async () => {
+  test('the last lines are read whole across blocks', async () => {
     writeFileSync(file, textOf(numbered(0, 50_000)));
     expect(await shown({ lines: 20_000 })).toEqual(numbered(30_000, 50_000));
   });
 
-  test('stop before the start of a huge line', async () => {
+  test('the last lines stop before the start of a huge line', async () => {
     writeFileSync(file, Buffer.alloc(40 * 1024 * 1024, 0x78));
     expect((await shown({ lines: 1 })).join('').length).toBeLessThan(17_000_000);
   });
 
-  test.each([65_536, 65_537, 131_072, 200_000, 1_000_000])('count a line of %i bytes once', async (length) => {
+  test.each([65_536, 65_537, 131_072, 200_000, 1_000_000])('a line of %i bytes is counted once', async (length) => {
     const long = 'x'.repeat(length);
     writeFileSync(file, textOf([long, 'a', long, 'b']));
     const client = rig.reader(['a']);
@@ -77,13 +77,13 @@ describe('the last lines of a file', () => {
     expect([first, ...others]).toEqual(['a\n', `${long}\n`, 'b\n']);
   });
 
-  test('end a line of many parts correctly, and break no character', async () => {
+  test('the last lines end a line of many parts correctly, and break no character', async () => {
     writeFileSync(file, `${'€'.repeat(300_000)}end\n`);
     const text = (await shown({ lines: 3 })).join('');
     expect(text).toMatch(/^€+end$/);
   });
 
-  test('do not need a read of all of a file of 100 MB', async () => {
+  test('the last lines do not need a read of all of a file of 100 MB', async () => {
     const fd = openSync(file, 'w');
     writeSync(fd, 'first\n');
     writeSync(fd, textOf(numbered(0, 100)), 100 * 1024 * 1024);
@@ -97,12 +97,12 @@ describe('the last lines of a file', () => {
     ['none', () => {}],
     ['a folder', () => mkdirSync(file)],
     ['a pipe', () => execFileSync('mkfifo', [file])],
-  ])('are empty at once if there is %s', async (_, make) => {
+  ])('the last lines are empty at once if there is %s', async (_, make) => {
     make();
     expect(await shown({ lines: 5 })).toEqual([]);
   });
 
-  test('continue in segments, plain and compressed, as far as needed', async () => {
+  test('the last lines continue in segments, plain and compressed, as far as needed', async () => {
     rig.maxSizeBytes = 150;
     for (const line of numbered(0, 100)) later(1, 'a', `${line}\n`);
     const segments = rig.segments('a');
@@ -115,12 +115,12 @@ describe('the last lines of a file', () => {
 });
 
 describe('several files', () => {
-  test('are merged by time, with the last lines of each', async () => {
+  test('several files are merged by time, with the last lines of each', async () => {
     for (let at = 0; at < 50; at++) later(20, ['a', 'b', 'c'][at % 3], `line ${at}\n`);
     expect(await shown({ lines: 5 }, ['a', 'b', 'c'])).toEqual(numbered(35, 50));
   });
 
-  test('are merged at once for 600 files, over their segments, with few of them open', async () => {
+  test('the lines of 600 files are merged at once, over their segments, with few of them open', async () => {
     const names = Array.from({ length: 600 }, (_, at) => `app${at}`);
     const line = (at) => `${at}`.padStart(60, '.');
     for (let at = 0; at < 6; at++)
@@ -138,7 +138,7 @@ describe('several files', () => {
     expect(files()).toBeLessThanOrEqual(before);
   });
 
-  test('use the time of the last change for a file without times, and report no time', async () => {
+  test('several files use the time of the last change for a file without times, and report no time', async () => {
     later(0, 'a', 'early\n');
     later(2_000, 'a', 'late\n');
     writeFileSync(rig.path('b'), 'old\nolder\n');
@@ -163,19 +163,19 @@ describe('filtered lines', () => {
   const both = ['a', 'b'];
   const atOf = (line) => rig.nowMs - (89 - line) * 1_000;
 
-  test('are selected by since and until', async () => {
+  test('filtered lines are selected by since and until', async () => {
     expect(await shown({ sinceMs: atOf(20), untilMs: atOf(70) }, both)).toEqual(numbered(20, 71));
     expect(await shown({ sinceMs: atOf(20) + 1, untilMs: atOf(70) - 1 }, both)).toEqual(numbered(21, 70));
     expect(await shown({ sinceMs: atOf(89) + 1 }, both)).toEqual([]);
     expect(await shown({ sinceMs: 1 }, both)).toEqual(numbered(0, 90));
   });
 
-  test('are the last lines within since and until', async () => {
+  test('filtered lines are the last lines within since and until', async () => {
     expect(await shown({ lines: 2, untilMs: atOf(49) }, both)).toEqual(numbered(46, 50));
     expect(await shown({ lines: 40, sinceMs: atOf(80) }, both)).toEqual(numbered(80, 90));
   });
 
-  test('count only matching lines, and the limit applies to all files together', async () => {
+  test('filtered lines count only matching lines, and the limit applies to all files together', async () => {
     const isWanted = (line) => line.endsWith('7');
     expect(await shown({ lines: 3, isWanted }, both)).toEqual(['line 67', 'line 77', 'line 87']);
     expect(await shown({ lines: 100, isWanted }, both)).toEqual(
@@ -189,7 +189,7 @@ describe('filtered lines', () => {
     ]);
   });
 
-  test('do not include a part of an earlier line', async () => {
+  test('filtered lines do not include a part of an earlier line', async () => {
     rig.write('a', 'begun ');
     later(5_000, 'a', 'ended\n');
     later(0, 'a', 'new\n');
@@ -248,7 +248,7 @@ describe('torn files and garbage', () => {
 });
 
 describe('resuming from a cursor', () => {
-  test('into a removed segment reports a gap and sends the rest', async () => {
+  test('resuming into a removed segment reports a gap and sends the rest', async () => {
     rig.maxSizeBytes = 100;
     const client = rig.reader(['a']);
     for (const line of numbered(0, 5)) later(1, 'a', `${line}\n`);
@@ -264,7 +264,7 @@ describe('resuming from a cursor', () => {
     expect(numbers[5]).toBeGreaterThan(5);
   });
 
-  test('into an emptied file reports a gap', async () => {
+  test('resuming into an emptied file reports a gap', async () => {
     const client = rig.reader(['a']);
     later(1, 'a', 'one\ntwo\n');
     await client.look();
@@ -275,7 +275,7 @@ describe('resuming from a cursor', () => {
     expect(client.lines('a')).toEqual(['one', 'two', 'three']);
   });
 
-  test('sends a new file from its beginning', async () => {
+  test('resuming from a cursor sends a new file from its beginning', async () => {
     const client = rig.reader(['a', 'b']);
     later(1, 'a', 'one\n');
     await client.look();
@@ -287,7 +287,7 @@ describe('resuming from a cursor', () => {
     expect([client.gaps, client.lines('b')]).toEqual([0, ['two', 'three']]);
   });
 
-  test('works for a file from before there were times', async () => {
+  test('resuming from a cursor works for a file from before there were times', async () => {
     writeFileSync(file, 'old\n');
     const client = rig.reader(['a']);
     await client.look();

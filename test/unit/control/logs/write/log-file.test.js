@@ -98,7 +98,7 @@ test('bytes are written unchanged, and their positions are reported', () => {
 });
 
 describe('rotation', () => {
-  test('happens after the last whole line that fits, and the rest starts the next file', () => {
+  test('a rotation happens after the last whole line that fits, and the rest starts the next file', () => {
     limits.maxSizeBytes = 10;
     expect(append('one\ntwo\nthr').reports).toEqual([
       ['one\ntwo\n', 0],
@@ -108,7 +108,7 @@ describe('rotation', () => {
     expect([segments(), active(), rotated]).toEqual([['one\ntwo\n'], 'three\n', [path]]);
   });
 
-  test('does not cut a line, unless the line has no end', () => {
+  test('a rotation does not cut a line, unless the line has no end', () => {
     limits.maxSizeBytes = 10;
     append('x'.repeat(15));
     append('y'.repeat(10));
@@ -118,7 +118,7 @@ describe('rotation', () => {
     expect([segments(), active()]).toEqual([[`${'x'.repeat(15)}${'y'.repeat(10)}${'z'.repeat(10)}`], '!']);
   });
 
-  test('happens with the first line of the next hour, and not for an empty file', () => {
+  test('a rotation happens with the first line of the next hour, and not for an empty file', () => {
     limits.interval = 'hourly';
     append('before\n');
     nowMs += 30 * 60_000 - 1;
@@ -129,7 +129,7 @@ describe('rotation', () => {
     expect(readSegments(path)[0].endedAtMs).toBe(nowMs);
   });
 
-  test('that is due in the middle of a line waits for its end', () => {
+  test('a rotation that is due in the middle of a line waits for its end', () => {
     limits.interval = 'hourly';
     append('one\ntw');
     nowMs += 60 * 60_000;
@@ -138,7 +138,7 @@ describe('rotation', () => {
     expect([segments(), active()]).toEqual([['one\ntwo\n'], 'three\n']);
   });
 
-  test('counts its time from the first line, however long the file was empty before', async () => {
+  test('a rotation counts its time from the first line, however long the file was empty before', async () => {
     limits.interval = 'hourly';
     append('old\n');
     await file.truncate();
@@ -148,7 +148,7 @@ describe('rotation', () => {
     expect([segments(), active()]).toEqual([[], 'one\ntwo\n']);
   });
 
-  test('that failed is no longer reported when the file is another one, or is unused', () => {
+  test('a rotation that failed is no longer reported when the file is another one, or is unused', () => {
     limits.maxSizeBytes = 10;
     append('one two three\n');
     unlinkSync(path);
@@ -158,7 +158,7 @@ describe('rotation', () => {
     expect([said, file.notice()]).toEqual([expect.stringContaining('ENOENT'), null]);
   });
 
-  test('that fails is reported, and the file grows', () => {
+  test('a rotation that fails is reported, and the file grows', () => {
     limits.maxSizeBytes = 10;
     append('begin\n');
     renameSync(folder, `${folder}-moved`);
@@ -175,7 +175,7 @@ describe('rotation', () => {
     expect([file.notice(), segments(), active()]).toEqual([null, ['begin\none line\ntwo\nthree\nfour\n'], '']);
   });
 
-  test('loses and doubles no byte, for any chunks', () => {
+  test('a rotation loses and doubles no byte, for any chunks', () => {
     const random = createRandom(3);
     limits.maxSizeBytes = 200;
     let all = '';

@@ -36,17 +36,17 @@ describe('the address', () => {
     ['#worker=12', { token: null, place: { worker: 12 } }],
     ['#worker=1x', { token: null, place: {} }],
     ['', { token: null, place: {} }],
-  ])('%s', (fragment, expected) => {
+  ])('the address "%s" is read', (fragment, expected) => {
     expect(readFragment(fragment)).toEqual(expected);
   });
 
-  test('describes the shown place, whatever its name', () => {
+  test('the address describes the shown place, whatever its name', () => {
     for (const app of ['a&token=b', '#', 'ü/?', '100%'])
       expect(readFragment(writeFragment({ app }))).toEqual({ token: null, place: { app } });
     expect(readFragment(writeFragment({ worker: 0 })).place).toEqual({ worker: 0 });
   });
 
-  test('loses its token at once, and the tab keeps it', () => {
+  test('the address loses its token at once, and the tab keeps it', () => {
     const kept = new Map();
     const sessionStorage = {
       getItem: (key) => kept.get(key) ?? null,
@@ -68,12 +68,12 @@ describe('the address', () => {
 });
 
 describe('logs', () => {
-  test('show the output of an app as plain text', () => {
+  test('the logs of the page show the output of an app as plain text', () => {
     expect(lineText('\u001b[31mred\u001b[0m \u001b]0;title\u0007<b>\u202e')).toBe('red <b>?');
     expect(lineText('x'.repeat(9_000))).toHaveLength(4_002);
   });
 
-  test('are filtered by the manager, with the text as it was typed', () => {
+  test('the logs of the page are filtered by the manager, with the text as it was typed', () => {
     expect(logQuery({ target: 'api', text: '', stream: 'both', cursor: {} })).toEqual({
       targets: ['api'],
       follow: true,
@@ -93,7 +93,7 @@ describe('logs', () => {
     });
   });
 
-  test('keep a limited number of waiting lines', () => {
+  test('the logs of the page keep a limited number of waiting lines', () => {
     const entries = Array.from({ length: 5_000 }, (_, id) => ({ id }));
     expect(createQueue(entries, entries)).toHaveLength(LINES_MAX);
     expect(createQueue([], entries).at(-1)).toEqual({ id: 4_999 });
@@ -104,7 +104,7 @@ describe('actions', () => {
   const two = sample([worker(), worker({ id: 1, slot: 1 })]);
   const names = (place, of = two) => listActions(of, place).actions.map(({ name }) => name);
 
-  test('are those that make sense', () => {
+  test('the offered actions are those that make sense', () => {
     expect(names({ app: 'api' })).toEqual(['reload', 'restart', 'stop', 'more', 'fewer']);
     expect(names({ worker: 1 })).toEqual(['reload', 'restart', 'stop']);
     expect(names({ app: 'api' }, sample([worker()]))).toEqual(['reload', 'restart', 'stop', 'more']);
@@ -113,7 +113,7 @@ describe('actions', () => {
     expect(names({ worker: 9 })).toEqual([]);
   });
 
-  test('describe their effect, and address one instance by its id', () => {
+  test('actions describe their effect, and address one instance by its id', () => {
     const [reload, restart, stop] = listActions(two, { worker: 1 }).actions;
     expect(stop).toMatchObject({
       question: 'Stop instance 1 of “api”?',
@@ -138,13 +138,13 @@ describe('actions', () => {
     });
   });
 
-  test('are not offered if the id would mean something else', () => {
+  test('actions are not offered if the id would mean something else', () => {
     const twins = sample([worker(), worker({ id: 1, slot: 1 }), worker({ id: 2, name: '1' })]);
     expect(listActions(twins, { worker: 1 })).toEqual({ actions: [], why: expect.stringContaining('"1"') });
     expect(names({ app: '1' }, twins)).toContain('stop');
   });
 
-  test('show their progress', () => {
+  test('actions show their progress', () => {
     const waiting = Array.from({ length: 7 }, (_, slot) => ({
       slot,
       phase: 'starting',
@@ -220,7 +220,7 @@ test('a spark has a gap where there is no value', () => {
 });
 
 describe('the store of the page', () => {
-  test('has stale figures if the connection is lost or silent', () => {
+  test('the store of the page has stale figures if the connection is lost or silent', () => {
     const store = {
       ...storeSample(emptyStore(), sample([worker()], 500_000), 1_000),
       phase: 'live',
