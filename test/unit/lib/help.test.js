@@ -41,18 +41,18 @@ describe('options of the program in front', () => {
 
 describe('the list of commands', () => {
   test.each([[['help', 'help']], [['help', '--all']], [['help', 'help', '--all']], [['-s', 'help', 'help']]])(
-    'is the page of %j',
+    'the list of commands is the page of %j',
     async (argv) => {
       expect(await nclust(argv)).toEqual({ exitStatus: 0, stdout: (await nclust(['help'])).stdout, stderr: '' });
     },
   );
 
-  test('has every command under one heading, and no other', () => {
+  test('the list of commands has every command under one heading, and no other', () => {
     const named = HEADINGS.flatMap(([, names]) => names);
     expect([...named].sort()).toEqual([...VISIBLE.map(({ name }) => name), 'help'].sort());
   });
 
-  test('has a line for each of them', async () => {
+  test('the list of commands has a line for each command', async () => {
     const lines = (await nclust(['help'])).stdout.split('\n');
     for (const { name } of VISIBLE)
       expect(
@@ -64,7 +64,7 @@ describe('the list of commands', () => {
     expect(lines.slice(from, to).filter((line) => !isOwn(line))).toEqual([]);
   });
 
-  test('is not what whoever forgot the command gets', async () => {
+  test('a command line without a command does not print the list of commands', async () => {
     const { exitStatus, stderr } = await nclust([]);
     expect(exitStatus).toBe(1);
     expect(stderr.split('\n').length).toBeLessThan(20);
@@ -86,14 +86,14 @@ test.each([[['help']], [['help', 'events']]])('%j names the option that ends eve
 });
 
 describe('the page of start', () => {
-  test('has every option of an app under one heading', () => {
+  test('the page of start has every option of an app under one heading', () => {
     const first = FIRST_OPTIONS.flatMap(([, names]) => names);
     const options = OPTIONS_OF.start.filter(({ flags }) => !first.includes(longFlag(flags)));
     expect(options.filter(({ group }) => !OTHER_HEADINGS.includes(group))).toEqual([]);
     expect(first).toEqual([...new Set(first)]);
   });
 
-  test('begins with what is typed most', async () => {
+  test('the page of start begins with what is typed most', async () => {
     const { stdout } = await nclust(['help', 'start']);
     const headings = stdout.match(/^\S.*:$/gm);
     expect(headings?.[0]).toBe('Used most:');
@@ -102,7 +102,7 @@ describe('the page of start', () => {
     expect(stdout).toContain('--name <name>');
   });
 
-  test('shows rare options only with --all', async () => {
+  test('the page of start shows rare options only with --all', async () => {
     const [short, all, flag] = await Promise.all([
       nclust(['help', 'start']),
       nclust(['help', 'start', '--all']),
@@ -115,7 +115,7 @@ describe('the page of start', () => {
     expect(flag.stdout).toBe(all.stdout);
   });
 
-  test('of another command begins with its own options', async () => {
+  test('the page of another command begins with its own options', async () => {
     const { stdout } = await nclust(['help', 'serve']);
     expect(stdout.indexOf('--spa')).toBeGreaterThan(0);
     expect(stdout.indexOf('--spa')).toBeLessThan(stdout.indexOf('--name <name>'));
@@ -187,11 +187,11 @@ describe('a command line that is wrong', () => {
       ['restart', 'api', '--source-map-support'],
       /next: --source-map-support is an option of start\..*nclust apply/,
     ],
-  ])('%s', async (_what, argv, said) => {
+  ])('a wrong command line %s', async (_what, argv, said) => {
     expect(await nclust(argv)).toMatchObject({ exitStatus: 2, stdout: '', stderr: expect.stringMatching(said) });
   });
 
-  test.each(ENDING)('that is nearly %s gets no proposal that ends or overwrites something', (name) => {
+  test.each(ENDING)('a command that is nearly %s gets no proposal that ends or overwrites something', (name) => {
     const slips = [...name].map((_, at) => name.slice(0, at) + name.slice(at + 1));
     for (const word of [...slips, `${name}s`, `un${name}`]) {
       const proposed = /Did you mean (.*)\?/.exec(unknownCommandError(word).hint ?? '')?.[1];
@@ -199,7 +199,7 @@ describe('a command line that is wrong', () => {
     }
   });
 
-  test('is printed as JSON if --json was given', async () => {
+  test('the error of a wrong command line is printed as JSON if --json was given', async () => {
     const { stderr } = await nclust(['scale', 'api', '--json']);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'ERR_NCLUST_USAGE', exitStatus: 2 } });
   });

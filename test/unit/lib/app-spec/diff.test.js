@@ -14,11 +14,11 @@ test('fields that share a name in a list of changes are the parts of env_file an
 describe('a difference', () => {
   const diff = (before, after, o) => diffSpecs(makeSpec(before), makeSpec(after), o);
 
-  test('is empty between equal specs with keys in another order', () => {
+  test('a difference is empty between equal specs with keys in another order', () => {
     expect(diff({ env: { A: '1', B: '2' } }, { env: { B: '2', A: '1' } })).toEqual({ changes: [], needs: new Set() });
   });
 
-  test('names the attribute and both values', () => {
+  test('a difference names the attribute and both values', () => {
     expect(diff({}, { killTimeoutMs: 5_000, args: ['x'] })).toEqual({
       needs: new Set(['rollout', 'live']),
       changes: [
@@ -28,7 +28,7 @@ describe('a difference', () => {
     });
   });
 
-  test('shows only the variables of an environment that differ, and hides values that look secret', () => {
+  test('a difference shows only the variables of an environment that differ, and hides values that look secret', () => {
     const before = { env: { KEPT: '1', PORT: '80', GONE: 'x', DB_PASSWORD: 'old', URL: 'postgres://me:hush@db/x' } };
     const after = { env: { KEPT: '1', PORT: '81', NEW: 'y', DB_PASSWORD: 'new', URL: 'postgres://me:other@db/x' } };
     expect(
@@ -42,7 +42,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('shows variables of env files that differ, and only names of secrets', () => {
+  test('a difference shows variables of env files that differ, and only names of secrets', () => {
     const before = {
       fileEnv: [
         { file: '/a', env: { A: '1', B: '1' } },
@@ -64,7 +64,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('includes the shell environment only if the app gets the environment of another shell', () => {
+  test('a difference includes the shell environment only if the app gets the environment of another shell', () => {
     expect(diff({ shellEnv: { A: '1' } }, { shellEnv: { A: '2' } })).toEqual({ changes: [], needs: new Set() });
     expect(diff({ shellEnv: { A: '1' } }, { shellEnv: { A: '2' } }, { isShellNew: true })).toMatchObject({
       needs: new Set(['rollout']),
@@ -72,14 +72,14 @@ describe('a difference', () => {
     });
   });
 
-  test('that follows from another difference is shown only without it', () => {
+  test('a difference that follows from another difference is shown only without it', () => {
     expect(diff({}, { interpreter: '/usr/bin/node', file: '/usr/bin/node' }).changes.map(({ field }) => field)).toEqual(
       ['interpreter'],
     );
     expect(diff({}, { file: '/usr/bin/other' }).changes.map(({ field }) => field)).toEqual(['file']);
   });
 
-  test('in an unknown field needs new processes', () => {
+  test('a difference in an unknown field needs new processes', () => {
     expect(diffSpecs(makeSpec(), { ...makeSpec(), newField: 1 })).toMatchObject({ needs: new Set(['rollout']) });
   });
 });

@@ -60,11 +60,11 @@ describe.runIf(hasAnalyze)('systemd takes the unit (only where systemd-analyze i
     ['of the system', SERVICE],
     ['that waits for the network', { ...SERVICE, waitsForIp: true }],
     ...ODD.map((home) => [`with a home ${home}`, { ...SERVICE, home, launcher: `${home}/launcher.sh` }]),
-  ])('%s', (_, service) => {
+  ])('systemd takes the unit %s', (_, service) => {
     expect(verify(systemdUnit(service))).toEqual({ status: 0, said: '' });
   });
 
-  test('of a user', () => {
+  test('systemd takes the unit of a user', () => {
     const unit = systemdUnit({ ...SERVICE, isUserUnit: true });
     expect(verify(unit, '--user')).toEqual({ status: 0, said: '' });
     expect(unit).not.toMatch(/^User=|network/m);
@@ -89,23 +89,23 @@ describe.runIf(hasAnalyze)('systemd takes the unit (only where systemd-analyze i
 describe('the unit of systemd', () => {
   const unit = systemdUnit({ ...SERVICE, stopSeconds: 330 });
 
-  test('leaves workers running and restarts a manager that was killed', () => {
+  test('the unit of systemd leaves workers running and restarts a manager that was killed', () => {
     expect(unit).toMatch(/^KillMode=process$/m);
     expect(unit).toMatch(/^Restart=always$/m);
     expect(unit).toMatch(/^OOMPolicy=continue$/m);
     expect(unit).toMatch(/^RestartPreventExitStatus=0$/m);
   });
 
-  test('waits until the slowest app has exited', () => {
+  test('the unit of systemd waits until the slowest app has exited', () => {
     expect(unit).toMatch(/^TimeoutStopSec=330$/m);
   });
 
-  test('lets only the main process of root send notifications, and a child process for another user', () => {
+  test('the unit lets only the main process of root send notifications, and a child process for another user', () => {
     expect(unit).toMatch(/^NotifyAccess=main$/m);
     expect(systemdUnit({ ...SERVICE, user: 'deploy' })).toMatch(/^NotifyAccess=all$/m);
   });
 
-  test('contains no fixed PATH and no path of Node.js', () => {
+  test('the unit of systemd contains no fixed PATH and no path of Node.js', () => {
     expect(unit).not.toMatch(/PATH=|\/node/);
   });
 });
@@ -115,7 +115,7 @@ describe.each([
   ['FreeBSD', freebsdScript],
   ['OpenBSD', openbsdScript],
 ])('the rc script for %s', (_, script) => {
-  test.each(['/root/.nclust', ...ODD])('is a shell script for the home %s', (home) => {
+  test.each(['/root/.nclust', ...ODD])('the rc script is a shell script for the home %s', (home) => {
     const file = join(temporaryFolder(), 'script');
     writeFileSync(file, script({ ...SERVICE, home, launcher: `${home}/launcher.sh`, waitsForIp: true }));
     execFileSync('sh', ['-n', file]);

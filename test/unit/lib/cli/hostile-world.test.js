@@ -173,7 +173,7 @@ test('every command is tested here, or has a reason not to be', () => {
 describe.each(lines)('$line', ({ line }) => {
   const [name] = line;
 
-  test('keeps control characters of other texts away from the terminal', async () => {
+  test('the command keeps control characters of other texts away from the terminal', async () => {
     const { home } = await manager();
     const { exitStatus, shown } = await nclust(line, { home });
     expect({ shown, exitStatus }, shown).toMatchObject({ exitStatus: STATUS[name] ?? 0 });
@@ -184,7 +184,7 @@ describe.each(lines)('$line', ({ line }) => {
     expectHarmless(withoutColours(coloured));
   });
 
-  test('keeps control characters of an error away from the terminal', async () => {
+  test('the command keeps control characters of an error away from the terminal', async () => {
     const fail = () => {
       throw new NclustError('ERR_NCLUST_NOT_UP', evil('Start failed:\nno'), {
         hint: evil('Look.'),

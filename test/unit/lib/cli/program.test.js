@@ -186,7 +186,7 @@ describe('list', () => {
     expect(server.callsTo('list').map(({ params }) => params)).toEqual([{ brief }]);
   });
 
-  test('has colours on a terminal only', async () => {
+  test('list has colours on a terminal only', async () => {
     const { home } = await manager();
     expect((await nclust(['ls'], { home, isTTY: true })).stdout).toContain('\u001b[32monline');
     expect((await nclust(['ls'], { home, isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain('\u001b');
@@ -194,7 +194,7 @@ describe('list', () => {
     expect((await nclust(['ls', '--no-color'], { home, isTTY: true })).stdout).not.toContain('\u001b');
   });
 
-  test('prints the notices of the manager', async () => {
+  test('list prints the notices of the manager', async () => {
     const { home } = await manager({
       list: () => ({ slots: [], notices: ['The log disk is full: 12 lines were dropped.'] }),
     });
@@ -202,7 +202,7 @@ describe('list', () => {
       expect((await nclust(argv, { home })).stderr).toContain('12 lines were dropped');
   });
 
-  test('fails with the version of a manager that speaks another protocol', async () => {
+  test('list fails with the version of a manager that speaks another protocol', async () => {
     const { home } = await manager({ hello: () => ({ protocol: 9, version: '3.0.0' }) });
     expect(await nclust(['ls'], { home })).toMatchObject({
       exitStatus: 1,
@@ -227,7 +227,7 @@ describe('apply', () => {
     [[], /worker/],
     [['--silent'], /^$/],
     [['--silent', '--dry-run'], /Nothing to do/],
-  ])('with %j prints what was asked for', async (flags, stdout) => {
+  ])('apply with %j prints what was asked for', async (flags, stdout) => {
     writeFileSync(join(cwd, 'one.json'), JSON.stringify({ apps: [{ name: 'api', script: './app.js' }] }));
     const plan = [{ name: 'api', action: 'none', changes: [] }];
     const { home } = await manager({ apply: () => ({ plan, left: [], slots: [] }) });
@@ -285,7 +285,7 @@ test('init without any script reports the placeholder', async () => {
 });
 
 describe('start', () => {
-  test('sends a spec for a new app, and prints the list', async () => {
+  test('start sends a spec for a new app, and prints the list', async () => {
     const server = await manager();
     const result = await nclust(['start', './app.js', '-i', 'max', '--name', 'shop', '--', '--port', '3000', '-i'], {
       home: server.home,
@@ -326,7 +326,7 @@ describe('start', () => {
     },
   );
 
-  test('with several targets starts the new and the listed apps', async () => {
+  test('start with several targets starts the new and the listed apps', async () => {
     const server = await manager();
     await nclust(['start', 'app.js', 'worker', '--no-wait', '--force'], { home: server.home });
     expect(
@@ -342,13 +342,13 @@ describe('start', () => {
     ]);
   });
 
-  test('with options prefers a file to a listed app of the same name', async () => {
+  test('start with options prefers a file to a listed app of the same name', async () => {
     const server = await manager();
     await nclust(['start', 'api', '--name', 'other'], { home: server.home });
     expect(server.callsTo('start')[0].params.specs).toMatchObject([{ name: 'other', script: join(cwd, 'api') }]);
   });
 
-  test('refuses one name for two scripts', async () => {
+  test('start refuses one name for two scripts', async () => {
     const server = await manager();
     expect(await nclust(['start', 'app.js', 'worker.js', '--name', 'x'], { home: server.home })).toMatchObject({
       exitStatus: 2,
@@ -392,7 +392,7 @@ describe('start', () => {
     ]);
   });
 
-  test('shows the last lines of an app that fails, and exits 1', async () => {
+  test('start shows the last lines of an app that fails, and exits 1', async () => {
     const data = {
       slots: [{ id: 3, name: 'app', slot: 0, reason: 'exited with code 1', lastLines: ['Error: no database'] }],
     };
@@ -589,7 +589,7 @@ describe('commands that change something', () => {
     });
   });
 
-  test('with --json print the affected apps and no messages', async () => {
+  test('commands with --json print the affected apps and no messages', async () => {
     const { home } = await manager();
     const result = await nclust(['stop', 'api', '--json'], { home });
     expect(result).toMatchObject({ exitStatus: 0, stderr: '' });
@@ -601,13 +601,13 @@ describe('commands that change something', () => {
     ['worker.js', (folder) => join(folder, 'worker.js')],
     ['api', () => 'api'],
     ['nowhere.js', () => 'nowhere.js'],
-  ])('treat the target %j as a script only if the file exists and no app has this name', async (target, expected) => {
+  ])('commands treat the target %j as a script only if it exists and is not an app', async (target, expected) => {
     const server = await manager();
     await nclust(['stop', target], { home: server.home });
     expect(server.callsTo('stop')[0].params.targets).toEqual([expected(cwd)]);
   });
 
-  test('print the error of the manager', async () => {
+  test('commands print the error of the manager', async () => {
     const { home } = await manager({
       stop: () => {
         throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "wroker".', { hint: 'Did you mean "worker"?' });
@@ -665,7 +665,7 @@ describe('commands that only read', () => {
 });
 
 describe('kill', () => {
-  test('exits when the manager answers', async () => {
+  test('kill exits when the manager answers', async () => {
     const { home } = await manager({ kill: () => ({}) });
     expect(await nclust(['kill'], { home })).toMatchObject({
       exitStatus: 0,
@@ -674,7 +674,7 @@ describe('kill', () => {
     });
   });
 
-  test('succeeds if the connection ends, because the manager has exited', async () => {
+  test('kill succeeds if the connection ends, because the manager has exited', async () => {
     const server = await manager({
       kill: (_params, socket) => {
         void server.close();
@@ -719,7 +719,7 @@ describe('logs', () => {
     expect(server.callsTo('logs').map((call) => call.params)).toEqual([{ ...params, subscription }]);
   });
 
-  test('continue at the same place after control restarts, and end with the manager', async () => {
+  test('the logs continue at the same place after control restarts, and end with the manager', async () => {
     let round = 0;
     const server = await manager({
       logs: (_params, socket) => {

@@ -28,7 +28,7 @@ async function parse(argv) {
 }
 
 describe('a word behind "--" is never lost', () => {
-  test.each(COMMANDS.map((row) => [row.name, row]))('%s', async (name, { words = '' }) => {
+  test.each(COMMANDS.map((row) => [row.name, row]))('%s loses no word behind "--"', async (name, { words = '' }) => {
     const got = await parse([name, ...(NEEDED[name] ?? []), '--', '--foo']);
     const isRefused = got.exitStatus === 2 && /too many arguments|missing required argument/.test(got.stderr);
     expect([...got.words, ...got.args].includes('--foo') || isRefused).toBe(true);

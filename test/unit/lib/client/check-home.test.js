@@ -32,7 +32,7 @@ describe('a home that is open to others', () => {
     ['holds our log', ['nclust.log']],
     ['holds our events', ['events.log', 'events.log.1']],
     ['holds our run folder', ['run']],
-  ])('is closed if it %s', (_, entries) => {
+  ])('an open home is closed if it %s', (_, entries) => {
     cleanUp();
     for (const entry of entries) writeFileSync(join(root, entry), '');
     chmodSync(root, 0o755);
@@ -40,7 +40,7 @@ describe('a home that is open to others', () => {
     expect(modeOf(root)).toBe(0o700);
   });
 
-  test('is closed if it contains only files of nclust', () => {
+  test('an open home is closed if it contains only files of nclust', () => {
     cleanUp();
     const entries = new Set(
       Object.values(homePaths(root))
@@ -55,7 +55,7 @@ describe('a home that is open to others', () => {
   });
 
   test.each([[['thesis.txt']], [['run', 'usr']], [['state.json', 'package.json']]])(
-    'is refused and not changed if it contains other files: %o',
+    'an open home is refused and not changed if it contains other files: %o',
     (entries) => {
       cleanUp();
       for (const entry of entries) writeFileSync(join(root, entry), '');

@@ -60,7 +60,7 @@ test('an error of the server arrives with its code, message and hint', async () 
 });
 
 describe('a connection that breaks', () => {
-  test('is replaced, and unanswered requests are sent again unchanged', async () => {
+  test('a broken connection is replaced, and unanswered requests are sent again unchanged', async () => {
     let asked = 0;
     const server = await openServer({
       start: (_params, socket) => {
@@ -75,7 +75,7 @@ describe('a connection that breaks', () => {
     expect(server.callsTo('start').map(({ params }) => params)).toEqual(Array(3).fill({ token: 't-1', specs: [] }));
   });
 
-  test('rejects unanswered requests if the manager does not come back', async () => {
+  test('a broken connection rejects unanswered requests if the manager does not come back', async () => {
     const server = await openServer({
       kill: (_params, socket) => {
         socket.destroy();
@@ -85,7 +85,7 @@ describe('a connection that breaks', () => {
     await expect(client.request('kill')).rejects.toMatchObject({ code: 'ERR_NCLUST_CONNECTION_LOST', exitStatus: 3 });
   });
 
-  test('fails for good if the same request breaks it several times', async () => {
+  test('a connection fails for good if the same request breaks it several times', async () => {
     const server = await openServer({
       start: (_params, socket) => {
         socket.destroy();
@@ -104,7 +104,7 @@ describe('a connection that breaks', () => {
     expect(await client.request('update')).toEqual({ slots: [] });
   });
 
-  test('rejects with the reason why it could not be replaced', async () => {
+  test('a broken connection rejects with the reason why it could not be replaced', async () => {
     const server = await openServer({
       start: (_params, socket) => {
         socket.destroy();
@@ -116,7 +116,7 @@ describe('a connection that breaks', () => {
     await expect(client.request('start')).rejects.toMatchObject({ message: 'It does not start.' });
   });
 
-  test('is replaced by the next request if it breaks without a request', async () => {
+  test('a connection is replaced by the next request if it breaks without a request', async () => {
     const server = await openServer({ list: () => ({ slots: [] }) });
     const client = await open(server);
     const ended = client.notifications().next();
@@ -130,7 +130,7 @@ describe('a server that sends garbage', () => {
   test.each([
     ['no JSON', 'hello?\n'],
     ['an error about the connection', '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"What?"}}\n'],
-  ])('(%s) makes unanswered requests fail', async (_, line) => {
+  ])('a server that sends garbage (%s) makes unanswered requests fail', async (_, line) => {
     const server = await openServer({
       stop: (_params, socket) => {
         socket.write(line);
@@ -140,7 +140,7 @@ describe('a server that sends garbage', () => {
     await expect(client.request('stop')).rejects.toMatchObject({ code: 'ERR_NCLUST_PROTOCOL' });
   });
 
-  test('(an answer to nothing) is ignored', async () => {
+  test('an answer to nothing is ignored', async () => {
     const server = await openServer({
       stop: (_params, socket) => {
         socket.write('{"jsonrpc":"2.0","id":999,"result":{}}\n');
@@ -153,7 +153,7 @@ describe('a server that sends garbage', () => {
 });
 
 describe('notifications', () => {
-  test('arrive in order, including those that came before the first read', async () => {
+  test('notifications arrive in order, including those that came before the first read', async () => {
     const server = await openServer({
       logs: () => {
         server.notify('log', { n: 1 });
@@ -171,14 +171,14 @@ describe('notifications', () => {
     expect((await next).value).toMatchObject({ params: { n: 3 } });
   });
 
-  test('end when the client closes', async () => {
+  test('notifications end when the client closes', async () => {
     const client = await open(await openServer({}));
     const next = client.notifications().next();
     await client.close();
     expect(await next).toEqual({ done: true, value: undefined });
   });
 
-  test('that are not read stop the reading of the socket, so they do not fill memory', async () => {
+  test('notifications that are not read stop the reading of the socket, so they do not fill memory', async () => {
     const server = await openServer({
       logs: () => {
         for (let n = 0; n < 50_000; n++) server.notify('log', { n, line: 'x'.repeat(200) });
@@ -206,7 +206,7 @@ test('a closed client refuses requests, and closing twice does no harm', async (
 });
 
 describe('a conversation', () => {
-  test('yields the answer in its place among the notifications, and continues', async () => {
+  test('a conversation yields the answer in its place among the notifications, and continues', async () => {
     const server = await openServer({
       logs: (_params, socket) => {
         server.notify('log', { n: 1 });
@@ -221,7 +221,7 @@ describe('a conversation', () => {
     expect(seen).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
-  test('is not repeated after the connection breaks, and ends at once on a broken one', async () => {
+  test('a conversation is not repeated after the connection breaks, and ends at once on a broken one', async () => {
     const server = await openServer({ logs: (_params, socket) => void socket.destroy() });
     const client = await open(server);
     for (let round = 0; round < 2; round++)
@@ -230,7 +230,7 @@ describe('a conversation', () => {
     expect(await client.request('hello')).toMatchObject({ version: '0.1.0' });
   });
 
-  test('ends with the error of the server, or of the connection', async () => {
+  test('a conversation ends with the error of the server, or of the connection', async () => {
     const server = await openServer({
       logs: ({ isUnknown }, socket) => {
         if (isUnknown) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is none.');
@@ -246,7 +246,7 @@ describe('a conversation', () => {
 });
 
 describe('an aborted request', () => {
-  test('is not sent again, and its late answer is ignored', async () => {
+  test('an aborted request is not sent again, and its late answer is ignored', async () => {
     const server = await openServer({ start: () => undefined, reset: () => ({ slots: [] }), list: () => undefined });
     const client = await open(server);
     const stop = new AbortController();
@@ -269,7 +269,7 @@ describe('an aborted request', () => {
     );
   });
 
-  test('stops the attempt to reach a manager, and the next request starts a new one', async () => {
+  test('an aborted request stops the attempt to reach a manager, and the next request starts a new one', async () => {
     const server = await openServer({
       start: (_params, socket) => {
         socket.destroy();

@@ -104,7 +104,7 @@ const saying =
 const KEEPER = { keeper: { pid: 1, version: '0.1.0', protocol: 1 } };
 
 describe('connectOnly', () => {
-  test('finds control', async () => {
+  test('connectOnly finds control', async () => {
     cleanUp();
     await listen('nclust.sock');
     const socket = await connectOnly(home);
@@ -127,7 +127,7 @@ describe('connectOnly', () => {
         writeFileSync(join(home, 'run', 'keeper.3.sock'), '');
       },
     ],
-  ])('finds no manager in %s, and changes nothing', async (_, prepare) => {
+  ])('connectOnly finds no manager in %s, and changes nothing', async (_, prepare) => {
     cleanUp();
     await prepare();
     expect(await connectOnly(home)).toBeNull();
@@ -136,7 +136,7 @@ describe('connectOnly', () => {
   test.each([
     ['a folder above the home', 'folder', 'folder/home'],
     ['the home', 'home', 'home'],
-  ])('sends nothing to a socket if every user may write to %s, and names the folder to close', async (_, open, at) => {
+  ])('connectOnly sends nothing to a socket if all may write to %s, and names what to close', async (_, open, at) => {
     cleanUp();
     const exposed = join(home, open);
     mkdirSync(join(home, at, 'run'), { recursive: true });
@@ -153,7 +153,7 @@ describe('connectOnly', () => {
     expect(connections).toBe(1);
   });
 
-  test.runIf(isRoot)('connects root to the manager of another user', async () => {
+  test.runIf(isRoot)('connectOnly connects root to the manager of another user', async () => {
     cleanUp();
     await listen('nclust.sock');
     chownSync(home, NOBODY.uid, NOBODY.gid);
@@ -162,13 +162,13 @@ describe('connectOnly', () => {
     socket?.destroy();
   });
 
-  test('finds no manager without a home, even in a folder that every user may write to', async () => {
+  test('connectOnly finds no manager without a home, even in a folder that every user may write to', async () => {
     cleanUp();
     chmodSync(home, 0o777);
     expect(await connectOnly(join(home, 'missing'))).toBeNull();
   });
 
-  test('waits while the keeper restarts control, through failed boots', async () => {
+  test('connectOnly waits while the keeper restarts control, through failed boots', async () => {
     cleanUp();
     await listen('run/keeper.2.sock', async (socket) => {
       saying(KEEPER, { event: 'control-failed', message: 'disk full' })(socket);
@@ -180,7 +180,7 @@ describe('connectOnly', () => {
     socket?.destroy();
   });
 
-  test('finds no manager if the keeper exits while it waits', async () => {
+  test('connectOnly finds no manager if the keeper exits while it waits', async () => {
     cleanUp();
     await listen('run/keeper.2.sock', (socket) => {
       unlinkSync(join(home, 'run', 'keeper.2.sock'));
@@ -189,7 +189,7 @@ describe('connectOnly', () => {
     expect(await connectOnly(home)).toBeNull();
   });
 
-  test('connects only to the keeper socket with the highest number', async () => {
+  test('connectOnly connects only to the keeper socket with the highest number', async () => {
     cleanUp();
     let knocks = 0;
     await listen('run/keeper.9.sock', () => (knocks += 1));
@@ -201,7 +201,7 @@ describe('connectOnly', () => {
     expect(knocks).toBe(0);
   });
 
-  test('ignores a socket that sends garbage', async () => {
+  test('connectOnly ignores a socket that sends garbage', async () => {
     cleanUp();
     await listen('run/keeper.1.sock', async (socket) => {
       socket.write('hello?\nnull\n[]\n');
@@ -215,13 +215,13 @@ describe('connectOnly', () => {
 });
 
 describe('connectOrLaunch', () => {
-  test('connects to the running control', async () => {
+  test('connectOrLaunch connects to the running control', async () => {
     cleanUp();
     await listen('nclust.sock');
     (await connectOrLaunch(home)).destroy();
   });
 
-  test('waits at the socket of a keeper whose control is still starting', async () => {
+  test('connectOrLaunch waits at the socket of a keeper whose control is still starting', async () => {
     cleanUp();
     await listen('run/keeper.1.sock', async (socket) => {
       await listen('nclust.sock');
@@ -230,7 +230,7 @@ describe('connectOrLaunch', () => {
     (await connectOrLaunch(home)).destroy();
   });
 
-  test('refuses an unusable home before it starts a process', async () => {
+  test('connectOrLaunch refuses an unusable home before it starts a process', async () => {
     cleanUp();
     const file = join(home, 'file');
     writeFileSync(file, '');

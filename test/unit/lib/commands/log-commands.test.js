@@ -31,7 +31,7 @@ async function manager(handlers) {
 }
 
 describe('get', () => {
-  test('needs no manager and starts none', async () => {
+  test('get needs no manager and starts none', async () => {
     writeFileSync(join(home, 'settings.json'), '{"logs.max_files":"3"}');
     expect(await nclust('get', 'logs.max_files')).toEqual({ exitStatus: 0, stdout: '3\n', stderr: '' });
     expect(await nclust('get', 'logs.max_size')).toMatchObject({ stdout: '10M\n' });
@@ -45,7 +45,7 @@ describe('get', () => {
     expect(readdirSync(home)).toEqual(['settings.json']);
   });
 
-  test('reports invalid settings', async () => {
+  test('get reports invalid settings', async () => {
     writeFileSync(join(home, 'settings.json'), '{"logs.max_files":"many","logs.interval":"daily"}');
     expect(await nclust('get', 'logs.interval')).toMatchObject({
       exitStatus: 0,

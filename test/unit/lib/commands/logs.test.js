@@ -81,14 +81,14 @@ describe('logs explains an empty output', () => {
       'These are the lines of all 500 apps; for one app: nclust logs <name>\nThere is no line of the 500 apps.\n',
     ],
     ['500 apps that the user named', 500, ['all', '--nostream', '--lines', '0'], ''],
-  ])('%s', async (_what, count, words, stderr) => {
+  ])('logs explains an empty output: %s', async (_what, count, words, stderr) => {
     const { home } = await manager(apps(count));
     const run = logs(home, words);
     expect(await run.exitStatus).toBe(0);
     expect(run.said).toEqual({ stdout: '', stderr });
   });
 
-  test('an unknown app, before it requests lines', async () => {
+  test('logs explains an unknown app before it requests lines', async () => {
     const server = await openServer({
       list: () => {
         throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "wroker".', { hint: 'Did you mean "worker"?' });
@@ -100,13 +100,13 @@ describe('logs explains an empty output', () => {
     expect(server.callsTo('logs')).toEqual([]);
   });
 
-  test('no manager', async () => {
+  test('logs explains that there is no manager', async () => {
     const run = logs(join(cwd, 'none'), []);
     expect(await run.exitStatus).toBe(3);
     expect(run.said.stderr).toMatch(/No nclust runs in .*\nnext: Start an app/);
   });
 
-  test('no app yet, and follows the first', async () => {
+  test('logs explains that there is no app yet, and follows the first', async () => {
     const { home } = await manager([], (_params, socket) => {
       socket.write(resultLine(socket.lastId, { subscription }));
       tell(socket, [entry('born')]);
@@ -152,7 +152,7 @@ test('an invalid option is refused before the first request', async () => {
 });
 
 describe('Ctrl-C on a terminal', () => {
-  test('ends the command, and removes its listener', async () => {
+  test('Ctrl-C ends the command, and removes its listener', async () => {
     const { home } = await manager(apps(1), (_params, socket) => {
       tell(socket, [entry('old')]);
       socket.write(resultLine(socket.lastId, { subscription }));
@@ -166,7 +166,7 @@ describe('Ctrl-C on a terminal', () => {
     expect(run.said.stdout).toMatch(/old\n$/);
   });
 
-  test('before the end of the past lines exits 130', async () => {
+  test('Ctrl-C before the end of the past lines exits 130', async () => {
     const { home } = await manager(apps(1), (_params, socket) => void tell(socket, [entry('1')]));
     const run = logs(home, ['--nostream'], { isTTY: true });
     await waitFor('the line', () => run.said.stdout.includes('1'));
@@ -175,7 +175,7 @@ describe('Ctrl-C on a terminal', () => {
     expect(run.said.stderr).toContain('There were more lines.');
   });
 
-  test('has no listener without a terminal', async () => {
+  test('Ctrl-C has no listener without a terminal', async () => {
     const { home } = await manager(apps(1), (_params, socket) => void tell(socket, [entry('1')]));
     const run = logs(home, []);
     await waitFor('the line', () => run.said.stdout.includes('1'));

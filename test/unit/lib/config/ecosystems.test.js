@@ -349,7 +349,7 @@ describe('a config file of the fixtures', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('runs scripts of other languages under their interpreters', async () => {
+  test('a config file runs scripts of other languages under their interpreters', async () => {
     const { specs, warnings } = await read('languages.config.js');
     expect(Object.fromEntries(specs.map((spec) => [spec.name, spec]))).toMatchObject({
       py: { kind: 'exec', file: join(bin, 'python3'), execArgs: ['-u', at('job.py')] },
@@ -361,7 +361,7 @@ describe('a config file of the fixtures', () => {
     expect(warnings).toEqual([expect.stringMatching(/"bun" runs in fork mode, .*only Node\.js/)]);
   });
 
-  test('in TypeScript is read if Node.js can run it; otherwise the error names a version that can', async () => {
+  test('a config file in TypeScript is read if Node.js can run it; else the error names one that can', async () => {
     if (typeStrippingFlags(process.version) === null) {
       await expect(read('typed.config.ts')).rejects.toMatchObject({
         code: 'ERR_NCLUST_BAD_CONFIG',
@@ -373,12 +373,12 @@ describe('a config file of the fixtures', () => {
     }
   });
 
-  test('with append_env_to_name has names that end with the environment', async () => {
+  test('a config file with append_env_to_name has names that end with the environment', async () => {
     const { specs } = await read('monorepo.config.js', { env: 'production', only: '@acme/api-production' });
     expect(specs.map(({ name }) => name)).toEqual(['@acme/api-production']);
   });
 
-  test('has its deployments returned unchanged', async () => {
+  test('a config file has its deployments returned unchanged', async () => {
     expect((await read('sites.config.js')).deploy).toEqual({
       production: { host: 'example.com' },
       staging: { host: ['a', 'b'] },
@@ -386,7 +386,7 @@ describe('a config file of the fixtures', () => {
     expect((await read('array.config.js')).deploy).toBeNull();
   });
 
-  test('has a test above', () => {
+  test('every config file of the fixtures has a test above', () => {
     const files = readdirSync(FOLDER).filter(
       (name) => /\.config\.|\.json5?$|\.yml$/.test(name) && name !== 'package.json',
     );

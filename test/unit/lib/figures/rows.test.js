@@ -32,7 +32,7 @@ describe('the rows of apps', () => {
     ['uptime', ['app c', 'app a', 'app b']],
     ['status', ['app b', 'app a', 'app c']],
     ['name', ['app a', 'app b', 'app c']],
-  ])('are sorted by %s, and in reverse', (field, expected) => {
+  ])('the rows of apps are sorted by %s, and in reverse', (field, expected) => {
     const apps = sample([
       worker({ id: 1, name: 'a', memoryBytes: 30, startedAtMs: 2_000 }),
       worker({
@@ -60,12 +60,12 @@ describe('the rows of apps', () => {
     expect(keys({ sample: apps, sort: { field, isReversed: true } }).at(-1)).toBe(expected[0]);
   });
 
-  test('below an app are in reverse order, too, if they are sorted by name', () => {
+  test('the rows below an app are in reverse order, too, if they are sorted by name', () => {
     const sort = { field: 'name', isReversed: true };
     expect(keys({ sample: sample(of('api', 2)), sort })).toEqual(['app api', 'worker 1', 'worker 0']);
   });
 
-  test('keep a held order, and new rows are inserted', () => {
+  test('the rows of apps keep a held order, and new rows are inserted', () => {
     const held = new Map([
       ['app a', 0],
       ['app b', 1],
@@ -88,7 +88,7 @@ describe('the rows of apps', () => {
     ['errored', ['app job']],
     ['shop', ['app job']],
     ['nothing', []],
-  ])('are filtered by "%s"', (filter, expected) => {
+  ])('the rows of apps are filtered by "%s"', (filter, expected) => {
     expect(
       keys({
         sample: sample([

@@ -47,7 +47,7 @@ describe.each([
   ['saved', () => JSON.parse(fixture('dump.pm2'))],
   ['live', () => JSON.parse(fixture('jlist.json')).map((one) => one.pm2_env)],
 ])('the %s list of PM2', (_, read) => {
-  test('becomes all apps with their instances, and leaves stopped ones stopped', () => {
+  test('the list of PM2 becomes all apps with their instances, and leaves stopped ones stopped', () => {
     const { apps, refused } = taken(read());
     expect(refused).toEqual([]);
     expect(
@@ -65,7 +65,7 @@ describe.each([
     });
   });
 
-  test('keeps the settings of the apps', () => {
+  test('the list of PM2 keeps the settings of the apps', () => {
     const specs = Object.fromEntries(taken(read()).apps.map(({ spec }) => [spec.name, spec]));
     expect(specs.api).toMatchObject({
       namespace: 'web',
@@ -104,7 +104,7 @@ describe.each([
     expect(specs['twin-2'].args).toEqual(['x']);
   });
 
-  test('keeps the variables of the apps, and leaves out those of PM2', () => {
+  test('the list of PM2 keeps the variables of the apps, and leaves out those of PM2', () => {
     const specs = Object.fromEntries(taken(read()).apps.map(({ spec }) => [spec.name, spec]));
     expect(specs.api.env).toEqual({
       PORT: '34561',
@@ -115,7 +115,7 @@ describe.each([
     expect(Object.keys(specs.api.shellEnv).sort()).toEqual(['HOME', 'LANG', 'PATH', 'PWD']);
   });
 
-  test('keeps a folder that PM2 serves as a static site', () => {
+  test('the list of PM2 keeps a folder that PM2 serves as a static site', () => {
     const site = taken(read()).apps.find(({ spec }) => spec.name === 'site')?.spec;
     expect(JSON.stringify([site?.script, site?.args, site?.env])).toContain('34577');
     expect(site?.script).not.toContain('Serve.js');
@@ -179,7 +179,7 @@ describe('the saved list', () => {
   }
   const shell = (home) => ({ cwd: '/', env: { PM2_HOME: home } });
 
-  test('is read from $PM2_HOME', () => {
+  test('the saved list is read from $PM2_HOME', () => {
     expect(readSavedList(undefined, shell(pm2Home({ 'dump.pm2': '[{"name":"a"}]' }))).records).toEqual([{ name: 'a' }]);
   });
 
@@ -187,12 +187,12 @@ describe('the saved list', () => {
     ['damaged', { 'dump.pm2': '[{"na' }],
     ['empty', { 'dump.pm2': '' }],
     ['missing', {}],
-  ])('is read from its backup if the file is %s', (_, files) => {
+  ])('the saved list is read from its backup if the file is %s', (_, files) => {
     const list = readSavedList(undefined, shell(pm2Home({ ...files, 'dump.pm2.bak': '[{"name":"b"}]' })));
     expect(list).toMatchObject({ records: [{ name: 'b' }], instead: expect.stringContaining('dump.pm2') });
   });
 
-  test('is refused without file and backup, with the hint --live', () => {
+  test('the saved list is refused without file and backup, with the hint --live', () => {
     expect(() => readSavedList(undefined, shell(pm2Home({})))).toThrow(
       expect.objectContaining({ code: 'ERR_NCLUST_IMPORT', hint: expect.stringContaining('--live') }),
     );

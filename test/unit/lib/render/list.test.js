@@ -36,7 +36,7 @@ describe('a list on a terminal', () => {
     [72, 'memory'],
     [60, 'mem'],
     [10, 'mem'],
-  ])('of %d columns, the table ends with the column %s', (columns, last) => {
+  ])('the table of %d columns ends with the column %s', (columns, last) => {
     const head = render(two, { columns }).split('\n')[1];
     expect(head.split('│').at(-2)?.trim()).toBe(last);
   });

@@ -58,7 +58,7 @@ test('a table without a head or without rows has no line between the two', () =>
 describe('emoji, CJK, combining marks and hostile names', () => {
   const rows = NAMES.map((name, id) => [String(id), { text: name, style: 'bold' }, 'online']);
 
-  test.each([[null], [40], [80], [200]])('keep the frame straight, at %s columns', (columns) => {
+  test.each([[null], [40], [80], [200]])('odd names keep the frame straight, at %s columns', (columns) => {
     const text = renderTable({ head: ['id', 'name', 'status'], rows, paint: plain, columns });
     const widths = new Set(linesOf(text).map((line) => stringWidth(line)));
     expect(widths.size).toBe(1);
@@ -68,13 +68,13 @@ describe('emoji, CJK, combining marks and hostile names', () => {
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
   });
 
-  test('are aligned in columns without lines as in a table', () => {
+  test('odd names are aligned in columns without lines as in a table', () => {
     const lines = renderColumns(rows, { paint: plain });
     expect(lines).toHaveLength(NAMES.length);
     expect(new Set(lines.map((line) => stringWidth(line))).size).toBe(1);
   });
 
-  test('do not change the layout with colours', () => {
+  test('odd names do not change the layout with colours', () => {
     const painted = renderTable({ head: ['id', 'name', 'status'], rows, paint: coloured, columns: 40 });
     expect(painted).toContain('\u001b[1m日本語の名前\u001b[22m');
     expect(painted.replace(/\u001b\[\d+m/g, '')).toBe(

@@ -12,11 +12,11 @@ describe('a run', () => {
     ['waiting restart', false],
     ['stopped', true],
     ['errored', true],
-  ])('with an app that is %s has isOver %s', (status, isOver) => {
+  ])('a run with an app that is %s has isOver %s', (status, isOver) => {
     expect(judge([slot(status)]).isOver).toBe(isOver);
   });
 
-  test('goes on while one app runs', () => {
+  test('a run goes on while one app runs', () => {
     expect(judge([slot('errored'), slot('online')]).isOver).toBe(false);
   });
 
@@ -38,11 +38,11 @@ describe('a run', () => {
     ['an app that failed too often', [slot('errored', death({ code: 78 }))], 78],
     ['an app that a user stopped', [slot('stopped', death({ signal: 'SIGINT', by: 'stop' }))], 0],
     ['an empty list', [], 0],
-  ])('ends with the status of %s', (_what, slots, exitStatus) => {
+  ])('a run ends with the status of %s', (_what, slots, exitStatus) => {
     expect(judge(slots)).toMatchObject({ isOver: true, exitStatus });
   });
 
-  test('reports that a user has stopped an app', () => {
+  test('a run reports that a user has stopped an app', () => {
     expect(
       judge([slot('stopped', death({ signal: 'SIGINT', by: 'stop' })), slot('stopped', death({ code: 0 }))])
         .isByCommand,

@@ -260,7 +260,7 @@ describe('a folder as script', () => {
     else expect(specs[0].name).toMatch(/^(nclust-config-|.+)/);
   });
 
-  test('without such a file is refused', async () => {
+  test('a folder without a file to run is refused', async () => {
     mkdirSync(join(folder, 'empty'));
     await expect(read({ apps: [{ ...app, script: './empty' }] })).rejects.toMatchObject({
       message: expect.stringContaining('apps[0].script is "./empty"'),
@@ -307,7 +307,7 @@ describe('~ is the home directory', () => {
     ['watch', 'watch'],
     ['ignore_watch', 'ignoreWatch'],
     ['secrets', 'secrets'],
-  ])('in %s', async (name, field) => {
+  ])('~ in %s is the home directory', async (name, field) => {
     write('tool.js', '1');
     const at =
       { script: join(folder, 'tool.js'), interpreter: join(folder, 'bin/tool'), cwd: folder }[name] ??

@@ -44,19 +44,19 @@ describe('the config file of a folder', () => {
     [['ecosystem.config.yaml', 'ecosystem.config.json'], 'ecosystem.config.json'],
     [['ecosystem.json', 'ecosystem.yml'], 'ecosystem.json'],
     [['ecosystem.yml'], 'ecosystem.yml'],
-  ])('is, among %j, %s', async (names, found) => {
+  ])('the config file among %j is %s', async (names, found) => {
     for (const name of names) write({ [name]: { apps: [{ ...app, name }] } });
     expect(await read()).toMatchObject({ file: join(folder, found), specs: [{ name: found }] });
   });
 
-  test('may be given with ~', async () => {
+  test('the config file may be given with ~', async () => {
     vi.stubEnv('HOME', folder);
     onTestFinished(() => void vi.unstubAllEnvs());
     write({ 'apps.json': { apps: [app] } });
     expect(await read({ file: '~/apps.json', cwd: '/' })).toMatchObject({ file: join(folder, 'apps.json') });
   });
 
-  test('is package.json if it has the key, and if there is no separate file', async () => {
+  test('the config file is package.json if it has the key, and if there is no separate file', async () => {
     await expect(read()).rejects.toMatchObject({
       code: 'ERR_NCLUST_CONFIG_NOT_FOUND',
       message: expect.stringContaining(folder),
@@ -68,7 +68,7 @@ describe('the config file of a folder', () => {
     expect((await read()).specs).toMatchObject([{ name: 'own' }]);
   });
 
-  test('is reported with its path if it is given but missing', async () => {
+  test('the config file is reported with its path if it is given but missing', async () => {
     for (const file of ['x.config.js', 'x.json', 'x.yaml'])
       await expect(read({ file })).rejects.toMatchObject({
         code: 'ERR_NCLUST_CONFIG_NOT_FOUND',
@@ -80,7 +80,7 @@ describe('the config file of a folder', () => {
     ['{"apps":[{"name":"app","script":"app.js"}]}'],
     ['apps:\n  - name: app\n    script: app.js\n'],
     ['// said\n[{ name: "app", script: "app.js", }]'],
-  ])('may come from stdin: %s', async (text) => {
+  ])('the config file may come from stdin: %s', async (text) => {
     expect(await read({ file: '-', stdin: async () => text })).toMatchObject({
       file: null,
       specs: [{ name: 'app', cwd: folder }],
@@ -89,7 +89,7 @@ describe('the config file of a folder', () => {
 });
 
 describe('a config file with faults', () => {
-  test('is refused with key path, found and accepted value of every fault', async () => {
+  test('a config file is refused with key path, found and accepted value of every fault', async () => {
     const error = await failure(
       readApps([
         { name: 'a', script: 'app.js', max_memory_restart: 'lots', instances: 'many', kill_timeout: -1 },
@@ -143,7 +143,7 @@ describe('a config file with faults', () => {
     [{ ...app, log_ship: 'udp' }, 'apps[0].log_ship'],
     [{ ...app, cron_restart: 'often' }, 'apps[0].cron_restart'],
     [{ ...app, env: { 'A=B': 1 } }, 'apps[0].env'],
-  ])('such as %j is refused at %s', async (given, keyPath) => {
+  ])('a fault such as %j is refused at %s', async (given, keyPath) => {
     const error = await failure(readApps([given]));
     expect(error).toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG', message: expect.stringContaining(keyPath) });
     expect(error.data.faults).toHaveLength(1);
@@ -156,13 +156,13 @@ describe('a config file with faults', () => {
     [{ env_production: 'hunter2' }, 'apps[0].env_production is a text;'],
     [{ env: { PASSWORD: 'hunter2\0' } }, 'apps[0].env.PASSWORD is a text; accepted: a text without a NUL'],
     [{ secrets: { PASSWORD: { value: 'hunter2' } } }, 'apps[0].secrets.PASSWORD is an object;'],
-  ])('such as %j is refused without showing the password', async (given, message) => {
+  ])('a fault such as %j is refused without showing the password', async (given, message) => {
     const error = await failure(readApps([{ ...app, ...given }]));
     expect(error.message).toContain(message);
     expect(JSON.stringify([error.message, error.hint, error.data])).not.toContain('hunter2');
   });
 
-  test('in basic_auth is refused without showing the password', async () => {
+  test('a fault in basic_auth is refused without showing the password', async () => {
     write({ 'x.json': { static: [{ path: '.', port: 8080, basic_auth: 'admin:hunter2' }] } });
     const error = await failure(read({ file: 'x.json' }));
     expect(error.message).toContain('static[0].basic_auth is a text;');
@@ -170,7 +170,7 @@ describe('a config file with faults', () => {
   });
 
   test.each([[null], [42], ['text'], [{}], [{ app: [] }], [[]].map(() => ({ name2: 1 }))])(
-    'is refused if %j is its content, which has no apps',
+    'a config file is refused if %j is its content, which has no apps',
     async (content) => {
       write({ 'x.json': JSON.stringify(content) });
       await expect(read({ file: 'x.json' })).rejects.toMatchObject({
@@ -194,11 +194,11 @@ describe('a config file with odd attributes', () => {
       ['"apps[0].output" is the same attribute as "apps[0].out_file", and overrides it.'],
     ],
     [{ ...app, watch: undefined, cron_restart: null, vizion: false, $schema: 'x' }, []],
-  ])('such as %j causes the warnings %j', async (given, warnings) => {
+  ])('an odd attribute such as %j causes the warnings %j', async (given, warnings) => {
     expect((await readApps([given])).warnings).toEqual(warnings);
   });
 
-  test('may have other keys beside "apps", but not one that looks like a known key', async () => {
+  test('a config file may have other keys beside "apps", but not one that looks like a known key', async () => {
     write({ 'x.json': { apps: [app], base: {}, shared: 1, $schema: './schema.json', deplyo: {} } });
     expect((await read({ file: 'x.json' })).warnings).toEqual([
       '"deplyo" is unknown and ignored; did you mean "deploy"?',
@@ -216,12 +216,12 @@ describe('a config file in another module format than its package.json declares'
     ['commonjs', module],
     ['module', module],
     ['commonjs', commonjs],
-  ])('is read in its own format: type %s, %s', async (type, text) => {
+  ])('a config file is read in its own format: type %s, %s', async (type, text) => {
     write({ 'package.json': { type }, 'x.config.js': text });
     expect((await read({ file: 'x.config.js' })).specs).toMatchObject([{ name: 'a/b' }]);
   });
 
-  test('has errors with the right place', async () => {
+  test('an error of a config file in its own format has the right place', async () => {
     write({ 'package.json': { type: 'commonjs' }, 'x.config.js': 'export const a = 1;\nexport default nothing;\n' });
     await expect(read({ file: 'x.config.js' })).rejects.toMatchObject({
       message: expect.stringContaining('nothing is not defined (line 2, column 16)'),
@@ -267,7 +267,7 @@ describe('a file that cannot be read', () => {
     ['x.config.js', 'process.exit(3)', 'it exited with code 3'],
     ['x.config.js', 'module.exports = () => { throw new TypeError("no"); };', 'TypeError: no .line 1, column 32'],
     ['package.json', '{"name": "x"}', 'no key "nclust" or "pm2"'],
-  ])('as %s is refused with the reason: %s', async (file, text, message) => {
+  ])('the file %s is refused with the reason if it contains %s', async (file, text, message) => {
     write({ [file]: text });
     const error = await failure(read({ file }));
     expect(error).toMatchObject({
@@ -278,7 +278,7 @@ describe('a file that cannot be read', () => {
     expect(error.message).toContain(join(folder, file));
   });
 
-  test('because it is CommonJS named .mjs is refused with the hint .cjs', async () => {
+  test('a CommonJS file named .mjs is refused with the hint .cjs', async () => {
     write({ 'x.config.mjs': 'module.exports = { apps: [] }' });
     await expect(read({ file: 'x.config.mjs' })).rejects.toMatchObject({
       message: expect.stringContaining('line 1, column 1'),
@@ -286,7 +286,7 @@ describe('a file that cannot be read', () => {
     });
   });
 
-  test('does not include one that leaves a timer and a server running', async () => {
+  test('a file that leaves a timer and a server running can be read', async () => {
     write({
       'x.config.js':
         'setInterval(() => {}, 1000); require("net").createServer().listen(0); module.exports = [{ name: ' +
@@ -295,7 +295,7 @@ describe('a file that cannot be read', () => {
     expect((await read({ file: 'x.config.js' })).specs).toHaveLength(1);
   });
 
-  test('because of a cycle is refused with its key path, and a warning names an ignored function', async () => {
+  test('a file with a cycle is refused with its key path, and a warning names an ignored function', async () => {
     write({
       'x.config.js':
         'const a = { name: "a", script: "app.js", args: () => 1 }; a.env = { SELF: a }; module.exports = { ' +
@@ -318,18 +318,18 @@ describe('a choice from a config file', () => {
     ['api', ['api']],
     ['api, api', ['api']],
     ['npm run worker', ['npm run worker']],
-  ])('with --only %s has only these apps', async (only, names) => {
+  ])('a choice with --only %s has only these apps', async (only, names) => {
     expect((await readApps(apps, { only })).specs.map(({ name }) => name)).toEqual(names);
   });
 
-  test.each([['web'], ['api,web'], [' ']])('with --only %j is refused, and the error names the apps', async (only) => {
+  test.each([['web'], ['api,web'], [' ']])('--only %j is refused, and the error names the apps', async (only) => {
     await expect(readApps(apps, { only })).rejects.toMatchObject({
       code: 'ERR_NCLUST_APP_NOT_FOUND',
       message: expect.stringContaining('"api", "npm run worker", "broken"'),
     });
   });
 
-  test('with an unknown --env is refused, and the error names the known ones', async () => {
+  test('a choice with an unknown --env is refused, and the error names the known ones', async () => {
     expect((await readApps(apps.slice(0, 2), { env: 'production' })).specs).toMatchObject([
       { env: { A: '2' }, envName: 'production' },
       { env: {} },
@@ -340,7 +340,7 @@ describe('a choice from a config file', () => {
     });
   });
 
-  test('with --env gets the variables of that place in `deploy`, between env and env_<name>', async () => {
+  test('a choice with --env gets the variables of that place in `deploy`, between env and env_<name>', async () => {
     const deploy = {
       production: { host: 'h', env: { A: 'deploy', B: 'deploy', N: 1 } },
       staging: { env: { S: 'deploy' } },
@@ -362,13 +362,13 @@ describe('a choice from a config file', () => {
     await expect(env('staging')).rejects.toMatchObject({ message: expect.stringContaining('deploy.staging.env') });
   });
 
-  test('with --env is only warned about in a file without environments', async () => {
+  test('a choice with --env is only warned about in a file without environments', async () => {
     expect((await readApps([app], { env: 'production' })).warnings).toEqual([
       expect.stringContaining('env_production'),
     ]);
   });
 
-  test('by readNames() has all names, even if a script is missing', async () => {
+  test('readNames() has all names, even if a script is missing', async () => {
     write({ 'x.json': apps });
     expect((await readNames({ file: 'x.json', cwd: folder, shell: {}, node: NODE })).names).toEqual([
       'api',
@@ -379,7 +379,7 @@ describe('a choice from a config file', () => {
 });
 
 describe('options of the command line', () => {
-  test('override the file for all of its apps', async () => {
+  test('options of the command line override the file for all of its apps', async () => {
     const { specs } = await readApps(
       [
         { ...app, kill_timeout: 1, node_args: '-r a' },
@@ -391,7 +391,7 @@ describe('options of the command line', () => {
       expect(spec).toMatchObject({ killTimeoutMs: 5, interpreterArgs: ['-r', 'b'], instances: 2, mode: 'cluster' });
   });
 
-  test('may have a name for one app only', async () => {
+  test('options of the command line may have a name for one app only', async () => {
     expect((await readApps([app], { options: { name: 'other' } })).specs).toMatchObject([{ name: 'other' }]);
     await expect(readApps([app, { ...app, name: 'b' }], { options: { name: 'other' } })).rejects.toMatchObject({
       code: 'ERR_NCLUST_USAGE',

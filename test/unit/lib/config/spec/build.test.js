@@ -175,14 +175,14 @@ describe('a script', () => {
     [undefined, null],
     ['python3', 'python3'],
     ['none', 'none'],
-  ])('with the interpreter %s has interpreterGiven %s', (interpreter, given) => {
+  ])('a script with the interpreter %s has interpreterGiven %s', (interpreter, given) => {
     chmodSync(join(cwd, 'no-extension'), 0o755);
     expect(build('no-extension', interpreter === undefined ? {} : { interpreter })).toMatchObject({
       interpreterGiven: given,
     });
   });
 
-  test('that is a program in PATH runs by its full path', () => {
+  test('a script that is a program in PATH runs by its full path', () => {
     expect(build('hello', {}, ['100'])).toMatchObject({
       kind: 'exec',
       file: join(bin, 'hello'),
@@ -192,7 +192,7 @@ describe('a script', () => {
     });
   });
 
-  test('of Python keeps the PYTHONUNBUFFERED of the user', () => {
+  test('a script of Python keeps the PYTHONUNBUFFERED of the user', () => {
     expect(effective(build('py/job.py', {}, [], { PYTHONUNBUFFERED: '' })).PYTHONUNBUFFERED).toBe('');
     expect(effective(build('py/job.py')).PYTHONUNBUFFERED).toBe('1');
   });
@@ -204,7 +204,7 @@ describe('a script', () => {
       ['run', '-A'],
     ],
     [[], ['run']],
-  ])('under deno with %j gets the subcommand once', (given, flags) => {
+  ])('a script under deno with %j gets the subcommand once', (given, flags) => {
     const options = { interpreter: 'deno', ...(given.length > 0 ? { interpreterArgs: given.join(' ') } : {}) };
     expect(build('app.mjs', options, ['x'])).toMatchObject({
       kind: 'exec',
@@ -213,7 +213,7 @@ describe('a script', () => {
     });
   });
 
-  test('of Node.js has --node-args in interpreterArgs, not in execArgs', () => {
+  test('a script of Node.js has --node-args in interpreterArgs, not in execArgs', () => {
     expect(build('app.js', { nodeArgs: '--max-old-space-size=64 --title "my app"' })).toMatchObject({
       interpreterArgs: ['--max-old-space-size=64', '--title', 'my app'],
       execArgs: [],
@@ -232,11 +232,11 @@ describe('TypeScript', () => {
     ['v23.6.0', []],
     ['v24.0.0', []],
     ['v26.1.0', []],
-  ])('runs under Node.js %s with the flags %j', (version, flags) => {
+  ])('TypeScript runs under Node.js %s with the flags %j', (version, flags) => {
     expect(under(version)).toMatchObject({ kind: 'node', interpreterArgs: flags });
   });
 
-  test.each([['v20.11.0'], ['v21.7.0'], ['v22.5.1']])('is refused under Node.js %s, with the reason', (version) => {
+  test.each([['v20.11.0'], ['v21.7.0'], ['v22.5.1']])('TypeScript under %s is refused, with the reason', (version) => {
     expect(() => under(version)).toThrow(
       expect.objectContaining({
         code: 'ERR_NCLUST_INTERPRETER_UNSUPPORTED',
@@ -248,7 +248,7 @@ describe('TypeScript', () => {
 });
 
 describe('a shell command', () => {
-  test('runs through bash unchanged', () => {
+  test('a shell command runs through bash unchanged', () => {
     expect(build('  echo "$HOME"   | cat ')).toMatchObject({
       kind: 'exec',
       file: join(bin, 'bash'),
@@ -259,18 +259,18 @@ describe('a shell command', () => {
     });
   });
 
-  test('gets further arguments without quoting them again', () => {
+  test('a shell command gets further arguments without quoting them again', () => {
     expect(build('npm run serve', { name: 'web' }, ["it's", '$x'])).toMatchObject({
       name: 'web',
       execArgs: ['-c', 'npm run serve "$@"', 'bash', "it's", '$x'],
     });
   });
 
-  test('runs through sh if there is no bash', () => {
+  test('a shell command runs through sh if there is no bash', () => {
     expect(build('a b', {}, [], { PATH: '/nowhere' })).toMatchObject({ file: '/bin/sh' });
   });
 
-  test('refuses an interpreter', () => {
+  test('a shell command refuses an interpreter', () => {
     expect(() => build('a b', { interpreter: 'ruby' })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE' }));
   });
 });
@@ -386,11 +386,11 @@ test('buildSpec converts every option to its unit', () => {
 });
 
 describe('the user of an app', () => {
-  test('is the user of the manager by default', () => {
+  test('the user of an app is the user of the manager by default', () => {
     expect(build('app.js')).toMatchObject({ uid: null, gid: null, user: userInfo().username });
   });
 
-  test.runIf(process.getuid?.() === 0)('is the user of --uid, with its group and home', () => {
+  test.runIf(process.getuid?.() === 0)('the user of an app is the user of --uid, with its group and home', () => {
     const spec = build('app.js', { uid: 'nobody' }, [], { HOME: '/root', PATH: `${bin}:${process.env.PATH}` });
     expect(spec).toMatchObject({ uid: 65_534, user: 'nobody' });
     expect(effective(spec)).toMatchObject({ USER: 'nobody', LOGNAME: 'nobody' });

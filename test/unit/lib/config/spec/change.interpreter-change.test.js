@@ -33,7 +33,7 @@ function spec(name, fields = {}) {
 }
 
 describe('another interpreter', () => {
-  test('given by its path gets its version and keeps the arguments', () => {
+  test('an interpreter given by its path gets its version and keeps the arguments', () => {
     const node = fakeNode('node', 'v24.1.0');
     expect(
       interpreterChange(spec('a.js', { interpreterArgs: ['--max-old-space-size=100'] }), { interpreter: node }, where),
@@ -49,21 +49,21 @@ describe('another interpreter', () => {
     });
   });
 
-  test.runIf(process.getuid?.() === 0)('runs with --version as the user of the app', () => {
+  test.runIf(process.getuid?.() === 0)('another interpreter runs with --version as the user of the app', () => {
     chmodSync(folder, 0o755);
     const node = fakeNode('node20', '$(/usr/bin/id -u) $(/usr/bin/id -g) $(/usr/bin/id -G)');
     const change = interpreterChange(spec('a.js', { uid: 65_534, gid: 65_534 }), { interpreter: node }, where);
     expect(change.nodeVersion).toBe('65534 65534 65534');
   });
 
-  test('called "node" is the Node.js that runs the command', () => {
+  test('an interpreter called "node" is the Node.js that runs the command', () => {
     expect(interpreterChange(spec('a.js'), { interpreter: 'node' }, where)).toMatchObject({
       file: process.execPath,
       nodeVersion: process.version,
     });
   });
 
-  test('gets the TypeScript flags that its version needs', () => {
+  test('another interpreter gets the TypeScript flags that its version needs', () => {
     const [old, young] = [fakeNode('node22', 'v22.7.0'), fakeNode('node24', 'v24.1.0')];
     const before = spec('a.ts', { interpreterArgs: ['--experimental-strip-types', '--trace-gc'] });
     expect(interpreterChange(before, { interpreter: young }, where)).toMatchObject({ interpreterArgs: ['--trace-gc'] });
@@ -72,7 +72,7 @@ describe('another interpreter', () => {
     ).toMatchObject({ interpreterArgs: ['--experimental-strip-types', '--trace-gc'] });
   });
 
-  test('that is not Node.js gets the script and its arguments in execArgs', () => {
+  test('an interpreter that is not Node.js gets the script and its arguments in execArgs', () => {
     const python = fakeNode('python3', '3');
     const before = spec('a.py', {
       kind: 'exec',

@@ -26,13 +26,13 @@ describe('a change of a listed app', () => {
     ['a script with an interpreter', 'job.sh', { interpreterArgs: ['-e'] }],
     ['a program without an interpreter', 'tool', { interpreter: 'none' }],
     ['a shell command', 'ls -l', {}],
-  ])('gives %s the same arguments as a new start', (_, target, options) => {
+  ])('a change of a listed app gives %s the same arguments as a new start', (_, target, options) => {
     const { args, execArgs, ...rest } = specOf(target, ['a', 'b c'], options);
     const before = specOf(target, ['old'], options);
     expect({ ...before, ...change(before, {}, ['a', 'b c']) }).toEqual({ ...rest, args, execArgs });
   });
 
-  test('applies --node-args and arguments together', () => {
+  test('a change of a listed app applies --node-args and arguments together', () => {
     const before = specOf('job.sh', ['old'], { interpreterArgs: ['-e'] });
     expect(change(before, { nodeArgs: ['-x'] }, ['new'])).toMatchObject({
       args: ['new'],
@@ -41,7 +41,7 @@ describe('a change of a listed app', () => {
     });
   });
 
-  test('resolves --cwd from the folder of the shell, and reads the version of a shell command there', () => {
+  test('a change resolves --cwd from the folder of the shell, and reads the version of a shell command there', () => {
     expect(change(specOf('app.js', []), { cwd: 'release' })).toMatchObject({
       cwd: join(folder, 'release'),
       version: 'N/A',
@@ -52,7 +52,7 @@ describe('a change of a listed app', () => {
     });
   });
 
-  test.runIf(process.getuid?.() === 0)('applies --uid and --gid', () => {
+  test.runIf(process.getuid?.() === 0)('a change of a listed app applies --uid and --gid', () => {
     const before = specOf('app.js', [], { uid: '65534' });
     expect(change(before, { gid: '0' })).toMatchObject({ uid: 65534, gid: 0 });
     expect(change(before, { uid: '0' })).toMatchObject({ uid: 0, gid: 0, user: 'root', ownerEnv: { USER: 'root' } });

@@ -320,11 +320,11 @@ describe('the first line of why', () => {
       `1 instance of 2 of api is errored since 14:02:00 (3m): it ${HOW}, "Error: no database"`,
     ],
     ['deleted', [], [event(9, 'deleted')], 'api is not in the list: it was deleted at 13:56:00, 9m ago'],
-  ])('explains: %s', (_what, slots, events, text) => {
+  ])('the first line of why explains: %s', (_what, slots, events, text) => {
     expect(answer(slots, events)).toBe(text);
   });
 
-  test('reports a deleted app as deleted, and not as one to restore, while no manager runs', () => {
+  test('the first line of why reports a deleted app as deleted, not as one to restore, without a manager', () => {
     const story = { name: 'api', slots: [], events: [death(9), event(8, 'deleted', { by: 'delete' })] };
     expect(explain(story, { isRunning: false, nowMs: NOW })).toEqual({
       status: 'gone',
@@ -335,7 +335,7 @@ describe('the first line of why', () => {
     expect(explain(killed, { isRunning: false, nowMs: NOW }).next).toBe('nclust resurrect');
   });
 
-  test('reports that no manager runs', () => {
+  test('the first line of why reports that no manager runs', () => {
     expect(answer([], [death(9)], false)).toBe(
       'nclust is not running, so api is not supervised; this was its last known state: it ' +
         `${HOW}, "Error: no database"`,

@@ -76,7 +76,7 @@ test('folders are not checked for a user without an account, as in containers', 
 });
 
 describe.runIf(OWN === 0)('a folder of another user', () => {
-  test('is reported with the name of the user, and root gets the path of its own home', () => {
+  test('a folder of another user is reported with the name of the user, and root gets the path of its own home', () => {
     chownSync(folder, ANN, ANN);
     expect(fault()).toMatchObject({
       message: expect.stringContaining(`"${folder}" belongs to user ${ANN} (ann), so another user`),
@@ -86,13 +86,13 @@ describe.runIf(OWN === 0)('a folder of another user', () => {
     expect(fault({ uid: ANN })).toBeNull();
   });
 
-  test('is safe if its owner is unknown in the user namespace', () => {
+  test('a folder of another user is safe if its owner is unknown in the user namespace', () => {
     chownSync(folder, NOBODY, NOBODY);
     expect(fault()).not.toBeNull();
     expect(fault({ accounts: { ...accounts, isOutside: (uid) => uid === NOBODY } })).toBeNull();
   });
 
-  test('is found behind a link, and so is a link of another user', () => {
+  test('a folder of another user is found behind a link, and so is a link of another user', () => {
     const link = join(root, 'link');
     symlinkSync('folder/../folder', link);
     const behind = () => findHomeFault(join(link, 'home'), { uid: OWN, accounts });
@@ -104,7 +104,7 @@ describe.runIf(OWN === 0)('a folder of another user', () => {
     expect(behind()?.data.folder).toBe(link);
   });
 
-  test('is found before a link that leads out of it', () => {
+  test('a folder of another user is found before a link that leads out of it', () => {
     const safe = join(root, 'safe');
     mkdirSync(safe, { mode: 0o700 });
     symlinkSync(safe, join(folder, 'link'));

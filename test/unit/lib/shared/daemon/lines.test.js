@@ -49,7 +49,7 @@ describe('the line reader', () => {
   const bytes = Buffer.from(text);
   const expected = ['{"a":"ü€😀"}', '{"b":1}', '{"c":2}'];
 
-  test('yields the same lines wherever the stream is cut', () => {
+  test('the line reader yields the same lines wherever the stream is cut', () => {
     for (let cut = 0; cut <= bytes.length; cut++) {
       const { lines, read } = collect();
       read(bytes.subarray(0, cut));
@@ -58,13 +58,13 @@ describe('the line reader', () => {
     }
   });
 
-  test('yields the same lines if they arrive byte by byte', () => {
+  test('the line reader yields the same lines if they arrive byte by byte', () => {
     const { lines, read } = collect();
     for (const byte of bytes) read(Buffer.of(byte));
     expect(lines).toEqual(expected);
   });
 
-  test('copies bytes, so the caller can reuse its buffer', () => {
+  test('the line reader copies bytes, so the caller can reuse its buffer', () => {
     const { lines, read } = collect();
     const shared = Buffer.from('{"a":');
     read(shared);
@@ -73,7 +73,7 @@ describe('the line reader', () => {
     expect(lines).toEqual(['{"a":1}']);
   });
 
-  test('accepts a line as long as the limit', () => {
+  test('the line reader accepts a line as long as the limit', () => {
     const { lines, read, refused } = collect(10);
     read(Buffer.from('0123456789\n'));
     expect([lines, refused()]).toEqual([['0123456789'], 0]);
@@ -83,7 +83,7 @@ describe('the line reader', () => {
     ['in one piece', ['0123456789a\n{}\n']],
     ['in several', ['01234', '56789', 'a', '\n{}\n']],
     ['without an end', ['0123456789', 'abc']],
-  ])('fails once at a longer line that arrives %s, and ignores everything after it', (_, pieces) => {
+  ])('the line reader fails once at a longer line that arrives %s, and ignores everything after it', (_, pieces) => {
     const { lines, read, refused } = collect(10);
     for (const piece of pieces) read(Buffer.from(piece));
     expect([lines, refused()]).toEqual([[], 1]);

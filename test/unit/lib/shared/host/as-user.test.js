@@ -134,7 +134,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(statSync(join(own, 'logs/deep'))).toMatchObject({ uid: NOBODY.uid, gid: NOBODY.gid });
   });
 
-  test('names in the folder of the user are renamed and removed', () => {
+  test('files in the folder of the user are renamed and removed', () => {
     closeSync(openAsUser(NOBODY, join(own, 'a'), APPENDING));
     renameAsUser(NOBODY, join(own, 'a'), join(own, 'b'));
     expect(listAsUser(NOBODY, own, 1)).toEqual({ names: ['b'], isCut: false });
@@ -159,7 +159,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(readFileSync(join(closed, 'secret'), 'utf8')).toContain(SECRET);
   });
 
-  test('in a folder that every user may change, files of other users stay', () => {
+  test('files of other users stay in a folder that every user may change', () => {
     const shared = join(closed, '../shared');
     mkdirSync(shared);
     chmodSync(shared, 0o1777);
@@ -171,7 +171,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(readdirSync(shared)).toEqual(['of-root']);
   });
 
-  test('in a folder that every user may change, a folder of root is trusted and one of the user is not', () => {
+  test('a folder of root is trusted in a folder that every user may change, and one of the user is not', () => {
     const shared = join(closed, '../shared');
     mkdirSync(shared);
     chmodSync(shared, 0o1777);

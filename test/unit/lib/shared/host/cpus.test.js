@@ -93,11 +93,11 @@ describe('availableCpus', () => {
       2,
     ],
     ['the files hold garbage', { ...v2('/'), 'proc/self/status': 'what?', 'sys/fs/cgroup/cpu.max': 'lots of it' }, 8],
-  ])('if %s', (_, files, expected) => {
+  ])('availableCpus returns the right number if %s', (_, files, expected) => {
     expect(availableCpus({ root: fakeRoot(files), affinity: 8 })).toBe(expected);
   });
 
-  test('counts only CPUs of the affinity mask', () => {
+  test('availableCpus counts only CPUs of the affinity mask', () => {
     expect(availableCpus({ root: fakeRoot({ 'proc/self/status': 'Cpus_allowed_list:\t0-63\n' }), affinity: 2 })).toBe(
       2,
     );

@@ -46,43 +46,43 @@ test('a program ends with the process that has started it', async () => {
 describe.each(Object.entries(VARIANTS))('%s', (_name, start) => {
   const run = (owner, script, limits) => start(owner, '/bin/sh', ['-c', script], { ...LIMITS, ...limits });
 
-  test('returns the exit code and the output', async () => {
+  test('the function returns the exit code and the output', async () => {
     const { output, ...outcome } = await run(SELF, 'echo out; echo err >&2; exit 3');
     expect([output.toString(), outcome]).toEqual(['out\n', { code: 3, signal: null, exceeded: null }]);
     expect(await run(SELF, 'kill -9 $$')).toMatchObject({ code: null, signal: 'SIGKILL', exceeded: null });
   });
 
-  test('gives the program a session of its own, the folder "/", and no other variables', async () => {
+  test('the function gives the program a session of its own, the folder "/", and no other variables', async () => {
     const { output } = await run(SELF, 'echo $$ $(cut -d" " -f5,6,7 /proc/$$/stat) $(pwd); env | grep TEST');
     const [pid] = output.toString().split(' ');
     expect(output.toString()).toBe(`${pid} ${pid} ${pid} 0 /\n`);
   });
 
-  test.runIf(isRoot)('gives the program the user and the group, and no other groups', async () => {
+  test.runIf(isRoot)('the function gives the program the user and the group, and no other groups', async () => {
     const { output } = await run(NOBODY, 'id -u; id -g; id -G');
     expect(output.toString()).toBe('65534\n65534\n65534\n');
     expect((await run({ uid: 65_534, gid: null }, 'id -g; id -G')).output.toString()).toBe('65534\n65534\n');
   });
 
-  test('kills what a program that has exited leaves behind', async () => {
+  test('the function kills what a program that has exited leaves behind', async () => {
     const { output } = await run(SELF, `sleep 1000 > /dev/null & echo $! > ${pidFile}; echo done`);
     expect(output.toString()).toBe('done\n');
     await expectGone();
   });
 
-  test('kills a program that takes too long, with its children', async () => {
+  test('the function kills a program that takes too long, with its children', async () => {
     const script = `sleep 1000 & echo $! > ${pidFile}; wait`;
     expect(await run(SELF, script, { timeoutMs: 500 })).toMatchObject({ code: null, exceeded: 'time' });
     await expectGone();
   });
 
-  test('kills a program that writes too much, with its children', async () => {
+  test('the function kills a program that writes too much, with its children', async () => {
     const script = `sleep 1000 & echo $! > ${pidFile}; yes`;
     expect(await run(SELF, script)).toMatchObject({ code: null, exceeded: 'bytes' });
     await expectGone();
   });
 
-  test('does not wait longer for a process that has left the group and keeps the output open', async () => {
+  test('the function does not wait for a process that has left the group and keeps the output open', async () => {
     const script = `setsid sh -c 'echo $$ > ${pidFile}; exec sleep 1000' & until [ -s ${pidFile} ]; do :; done`;
     expect(await run(SELF, script, { timeoutMs: 500 })).toMatchObject({ exceeded: 'time' });
     const pid = Number(readFileSync(pidFile, 'utf8'));
@@ -90,14 +90,14 @@ describe.each(Object.entries(VARIANTS))('%s', (_name, start) => {
     killIfThere(pid);
   });
 
-  test.runIf(isRoot)('returns the whole output of another user, and throws if the program is missing', async () => {
+  test.runIf(isRoot)('the function returns all output of a user, and throws if the program is missing', async () => {
     const limits = { ...LIMITS, maxBytes: 1_000_000 };
     expect((await run(NOBODY, 'head -c 300000 /dev/zero; exit 3', limits)).output).toHaveLength(300_000);
     expect(await run(NOBODY, 'yes')).toMatchObject({ code: null, exceeded: 'bytes' });
     await expect(start(NOBODY, '/no/such', [], LIMITS)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('throws if the program is missing', async () => {
+  test('the function throws if the program is missing', async () => {
     await expect(start(SELF, '/no/such', [], LIMITS)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });

@@ -72,7 +72,7 @@ describe('the level of a truncated line', () => {
     expect(detectLevelEarly(text)).toBe(level);
   });
 
-  test('is found quickly in any line', () => {
+  test('the level of a truncated line is found quickly in any line', () => {
     const startedMs = performance.now();
     for (const text of [
       '{"a":' + '['.repeat(65_000),
@@ -95,7 +95,7 @@ describe('a line in parts', () => {
     });
   };
 
-  test('has the level of its beginning, and is shown if the beginning has none', () => {
+  test('a line in parts has the level of its beginning, and is shown if the beginning has none', () => {
     expect(
       verdicts({ level: 'warn' }, [
         ['{"level":40,"b":"', '"}'],
@@ -111,7 +111,7 @@ describe('a line in parts', () => {
     ]);
   });
 
-  test('is found by a match in its beginning', () => {
+  test('a line in parts is found by a match in its beginning', () => {
     expect(
       verdicts({ level: 'warn', grep: { source: 'db', flags: '' } }, [
         ['{"level":40,"b":"db', '"}'],
@@ -132,21 +132,21 @@ describe('a line in parts', () => {
 });
 
 describe('the filter', () => {
-  test('without options lets every line through', () => {
+  test('the filter without options lets every line through', () => {
     expect(createLogFilter({})('')).toBe(true);
   });
 
-  test('by level keeps that level and higher ones, and drops lines without a level', () => {
+  test('the filter by level keeps that level and higher ones, and drops lines without a level', () => {
     const isWanted = createLogFilter({ level: 'warn' });
     expect(['{"level":30}', '{"level":40}', '{"level":60}', 'plain'].map(isWanted)).toEqual([false, true, true, false]);
   });
 
-  test('by pattern respects its flags and finds equal lines twice', () => {
+  test('the filter by pattern respects its flags and finds equal lines twice', () => {
     const isWanted = createLogFilter({ grep: { source: 'time.?out', flags: 'i' } });
     expect(['a Timeout', 'a Timeout', 'TIME OUT', 'on time'].map(isWanted)).toEqual([true, true, true, false]);
   });
 
-  test('by level and pattern keeps lines that match both', () => {
+  test('the filter by level and pattern keeps lines that match both', () => {
     const isWanted = createLogFilter({ grep: { source: 'db', flags: '' }, level: 'error' });
     expect(['{"level":50,"msg":"db"}', '{"level":50}', '{"level":30,"msg":"db"}'].map(isWanted)).toEqual([
       true,
@@ -155,7 +155,7 @@ describe('the filter', () => {
     ]);
   });
 
-  test('reads the first 8 KiB of a line', () => {
+  test('the filter reads the first 8 KiB of a line', () => {
     const isWanted = createLogFilter({ grep: { source: 'end', flags: '' } });
     expect([`${'x'.repeat(8_189)}end`, `${'x'.repeat(8_190)}end`].map(isWanted)).toEqual([true, false]);
   });
@@ -170,7 +170,7 @@ describe('a pattern is refused', () => {
     ['(', '', /not a regular expression/],
     ['a', 'g', /flags are "g"/],
     ['x'.repeat(501), '', /501 characters/],
-  ])('"%s" with flags "%s"', (source, flags, why) => {
+  ])('the pattern "%s" with flags "%s" is refused', (source, flags, why) => {
     expect(() => createLogFilter({ grep: { source, flags } })).toThrow(
       expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringMatching(why) }),
     );
@@ -185,7 +185,7 @@ describe('a pattern is refused', () => {
     ['(?=x)x', 'x'],
     ['[^\\]]+]', 'ab]'],
     ['{"level":', '{"level":30}'],
-  ])('but "%s" is accepted', (source, line) => {
+  ])('the pattern "%s" is accepted', (source, line) => {
     const isWanted = createLogFilter({ grep: { source, flags: '' } });
     expect([isWanted(line), isWanted('-')]).toEqual([true, false]);
   });

@@ -15,7 +15,7 @@ describe('parseLine', () => {
     ['an error', errorLine(null, { code: -32700, message: 'x' }), { id: null, error: { code: -32700, message: 'x' } }],
     ['a notification', notificationLine('log', { subscription: 1 }), { method: 'log', params: { subscription: 1 } }],
     ['unknown fields', '{"jsonrpc":"2.0","id":1,"method":"list","extra":true}', { id: 1, method: 'list' }],
-  ])('reads %s', (_, line, message) => {
+  ])('parseLine reads %s', (_, line, message) => {
     expect(parseLine(line.trim())).toMatchObject({ message });
   });
 
@@ -30,7 +30,7 @@ describe('parseLine', () => {
     ['a method that is no text', '{"jsonrpc":"2.0","id":7,"method":4}', RPC_ERROR.invalidRequest, 7],
     ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"list"}', RPC_ERROR.invalidRequest, null],
     ['params that are a list', '{"jsonrpc":"2.0","id":7,"method":"list","params":[1]}', RPC_ERROR.invalidParams, 7],
-  ])('answers %s with an error', (_, line, code, id) => {
+  ])('parseLine answers %s with an error', (_, line, code, id) => {
     expect(parseLine(line)).toMatchObject({ fault: { code, message: expect.any(String) }, id });
   });
 });
