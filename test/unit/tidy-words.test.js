@@ -6,6 +6,24 @@ import { commentsOf, sourceFiles, textsOf, titlesOf } from '../helpers/source-tr
 const RETIRED =
   /\b\w*?(?:[dD]esk(?!top)|[wW]ish|[tT]old(?!er)|[dD]oor|[tT]rial|[wW]orld|[bB]erth|[cC]hronicle|[sS]ettler)\w*/g;
 
+/** A title of a test inside a `describe`, which is why its line is indented. */
+const NESTED = /^ +(?:(?:test|it)\b|[\])]).*?\(\s*(['"`])((?:\\.|(?!\1)[^\\\n])*)\1,\s*(?:async\b|[({])/gm;
+
+/** First words that need the title of the `describe` as their subject. */
+const LEANING = new RegExp(
+  `^(?:${[
+    'about|after|as|at|before|behind|below|beside|between|by|during|for|from|in|into|of|on|over|through|to|under|with',
+    'without|again|also|and|because|both|but|if|neither|never|nor|not|or|so|such|that|until|when|where|which|while',
+    'who|whose|is|are|was|were|be|has|have|do|does|can|cannot|may|must|will|accepts|adds|adopts|answers|applies|asks',
+    'becomes|begins|belongs|cancels|changes|closes|comes|completes|connects|contains|continues?|copies|counts?|covers',
+    'describes|drops|ends?|exits?|explains|fails|falls|finds?|finishes|fits|follows|forgets|gains|gets|gives|goes',
+    'grows|happens|hides|ignores|includes|keeps?|kills|lacks|learns|leaves|lets?|listens|loads|loses?|makes|names',
+    'needs|notices|obeys|overrides?|parks|passes|prints|reach|reads|reaps|redirects|refuses?|rejects|reloads|removes',
+    'replaces|reports|resolves|restarts|restores|retires|returns|rolls|runs|says|scales|sends|serves|shows?|starts',
+    'stays?|stops|succeeds|survives|switches|takes|tells|throws|treat|updates|uses?|waits|works|writes|yields',
+  ].join('|')})\\b(?!\\()`,
+);
+
 const sources = sourceFiles('bin', 'lib', 'daemon');
 const tests = sourceFiles('test').filter(({ path }) => !/node_modules|tidy-words|plain-english/.test(path));
 
@@ -16,6 +34,12 @@ test('no comment, message or title of a test needs a second reading', () => {
     ...tests.flatMap(({ path, code }) => turnsIn(path, titlesOf(code))),
   ];
   expect(found).toEqual([]);
+});
+
+test('no title of a test needs that of its describe as its subject', () => {
+  const titles = tests.flatMap(({ path, code }) => [...code.matchAll(NESTED)].map(([, , title]) => ({ path, title })));
+  expect(titles.length).toBeGreaterThan(1_000);
+  expect(titles.filter(({ title }) => LEANING.test(title))).toEqual([]);
 });
 
 test('no name is a word that had several meanings', () => {
