@@ -40,7 +40,7 @@ const CORE = [
   'agent-globals',
   'odd-apps',
   'permission',
-  'library-programs',
+  'uses-of-library',
 ];
 
 const versions = process.argv.length > 2 ? process.argv.slice(2) : ['22', '24', '26'];
