@@ -6,7 +6,6 @@ import { warnAboutPm2 } from '../deploy/settings.js';
 import { toOneLine } from '../render/text.js';
 import { isFile } from '../shared/daemon/files.js';
 import { NclustError } from '../shared/errors.js';
-import { readFileApps } from './apps/from-file.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 
@@ -111,9 +110,9 @@ function typeIn(file) {
  * @param {Record<string, any>} options
  * @returns {Promise<Validated>}  Rejects like readConfig().
  */
-export async function validate(context, [file], options) {
+export async function validate(context, [file], { env, only }) {
   const { readConfig } = await import('../config/file/read.js');
-  const { file: path, specs, deploy, ...read } = await readConfig(readFileApps(context, file ?? null, options, {}));
+  const { file: path, specs, deploy, ...read } = await readConfig(context, { file, env, only });
   const environments = Object.entries(deploy ?? {});
   const ofHooks = environments.flatMap(([name, given]) => warnAboutPm2(name, Object(given)));
   const warnings = [...read.warnings, ...ofHooks];

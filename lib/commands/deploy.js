@@ -29,8 +29,8 @@ export async function* deploy(context, words, { parallel: isParallel = false }) 
     throw new NclustError('ERR_NCLUST_USAGE', 'deploy needs an environment.', {
       hint: 'For example: nclust deploy production setup',
     });
-  const { cwd, env, node, talk, show } = context;
-  const config = await describeConfig({ file: given, cwd, shell: env, node, talk });
+  const { cwd, env, talk, show } = context;
+  const config = await describeConfig(context, { file: given });
   const shown = given ?? basename(config.file ?? '');
   const { deployment, warnings } = readDeployment(config.deploy, name, {
     file: shown,

@@ -2,7 +2,7 @@ import { streamLogs } from '../client/log-stream.js';
 import { noManagerError } from '../client/not-running.js';
 import { snapshot } from '../config/spec/build.js';
 import { diffDeclared, envDiff } from '../config/spec/environment-diff.js';
-import { absoluteScripts } from './apps/targets.js';
+import { absoluteScripts } from '../library/targets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from '../client/client.js' */

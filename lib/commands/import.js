@@ -1,11 +1,11 @@
 import { carryOut } from '../cli/session/await-change.js';
 import { reportChange } from '../cli/session/outcome.js';
-import { countSavedApps } from '../client/not-running.js';
 import { readLiveList, readSavedList, readRunningPm2 } from '../import/pm2-list.js';
 import { takeOver } from '../import/take-over.js';
 import { renderList } from '../render/list.js';
 import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
+import { reachWithApps } from './apps/targets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { View } from '../render/list.js' */
@@ -71,22 +71,15 @@ export async function importList(context, [from, file], { live = false, dryRun =
   const pid = readRunningPm2(list.pm2Home);
   if (pid !== null && !json)
     context.talk(`PM2 still runs (pid ${pid}). Apps that need a port of PM2 can start only after: pm2 kill`);
-  const client = await context.manager();
-  const { slots } = await carryOut(context, client, 'import', { apps: fresh, wait }, 'Taking over from PM2').catch(
-    (error) => {
-      throw explained(error, pid);
-    },
-  );
-  return {
-    ...found,
-    ...(await reportChange(context, client, slots, { done: wait ? 'Took over' : 'Taking over', json })),
-  };
+  const { slots } = await carryOut(context, 'import', { apps: fresh, wait }, 'Taking over from PM2').catch((error) => {
+    throw explained(error, pid);
+  });
+  return { ...found, ...(await reportChange(context, slots, { done: wait ? 'Took over' : 'Taking over', json })) };
 }
 
 /** @param {Context} context */
 async function namesThere(context) {
-  const client =
-    (await context.managerIfRunning()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
+  const client = await reachWithApps(context);
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = client ? await client.request('list') : { slots: [] };
   return new Set(slots.map(({ name }) => name));

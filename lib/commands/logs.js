@@ -1,9 +1,9 @@
 import { streamLogs } from '../client/log-stream.js';
 import { notRunningError } from '../client/not-running.js';
 import { readLogOptions } from '../config/options/log-query.js';
+import { absoluteScripts } from '../library/targets.js';
 import { noticeBeforeLines, describeGap, reportMissed, noticeWithoutLines } from '../render/log-notes.js';
 import { NclustError } from '../shared/errors.js';
-import { absoluteScripts } from './apps/targets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { LogQuery } from '../config/options/log-query.js' */

@@ -33,13 +33,8 @@ export async function update(context, _words, { wait, json }) {
   }
   const { file, version } = context.node;
   const answered = new AbortController();
-  const answer = carryOut(
-    context,
-    client,
-    'update',
-    { root: ROOT, node: file, nodeVersion: version, wait },
-    'Updating nclust',
-  );
+  const installation = { root: ROOT, node: file, nodeVersion: version };
+  const answer = carryOut(context, 'update', { ...installation, wait }, 'Updating nclust');
   /** @type {{ slots: unknown[], manager: Hello }} */
   const { slots, manager: after } = await Promise.race([answer, waitForAnswer(client, answered.signal)])
     .catch(explain)

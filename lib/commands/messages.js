@@ -3,11 +3,12 @@ import { reportChange } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 import { streamLogs } from '../client/log-stream.js';
 import { noManagerError } from '../client/not-running.js';
+import { absoluteScripts } from '../library/targets.js';
 import { toSafeLine } from '../render/log-lines.js';
 import { escapeControls, jsonLine, toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { createSerial } from '../shared/serial.js';
-import { absoluteScripts, reachListed } from './apps/targets.js';
+import { reachListed } from './apps/targets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Outcome } from '../cli/session/outcome.js' */
@@ -27,7 +28,7 @@ export async function send(context, [word, ...line], options) {
     input: `${line.join(' ')}\n`,
     token: newToken(),
   });
-  return reportChange(context, client, slots, { done: 'Sent the line to', json: options.json });
+  return reportChange(context, slots, { done: 'Sent the line to', json: options.json });
 }
 
 /**

@@ -62,11 +62,10 @@ export async function serve(context, [path, port], options) {
     env: { ...built.env, ...serveVariables({ ...settings, path: folder }) },
     version: appVersion(folder, readUser(built)),
   });
-  const client = await context.manager();
   const { wait, force = false, json } = options;
-  const { slots } = await carryOut(context, client, 'start', { specs: [spec], wait, force }, `Starting ${spec.name}`);
+  const { slots } = await carryOut(context, 'start', { specs: [spec], wait, force }, `Starting ${spec.name}`);
   if (!json) context.talk(`${folder} is served on http://${formatAddress(settings)}`);
-  return reportChange(context, client, slots, { done: wait ? 'Started' : 'Starting', json });
+  return reportChange(context, slots, { done: wait ? 'Started' : 'Starting', json });
 }
 
 /** Names of the settings in messages. @type {Record<keyof ServeOptions, string>} */

@@ -6,6 +6,7 @@ import { toNclustError, NclustError } from '../shared/errors.js';
 
 /** @import { Client } from '../client/client.js' */
 /** @import { Method, Progress } from '../shared/wire/protocol.js' */
+/** @import { Ask } from './changes.js' */
 
 /**
  * @typedef {object} CallOptions
@@ -18,13 +19,6 @@ import { toNclustError, NclustError } from '../shared/errors.js';
 /**
  * @typedef {CallOptions & { wait?: boolean, onProgress?: (progress: Progress) => void }}
  *   ChangeOptions  Default of `wait`: true.
- */
-
-/**
- * Sends a request. Each change has a token, so that the manager makes the change only once, even if
- * the client sends the request again.
- * @typedef {((method: Method, params?: Record<string, unknown>) => Promise<any>) & { cwd: string }}
- *   Ask  cwd: base of relative paths.
  */
 
 /** Time limit for a question. Control answers from memory, but may have to restart before that. */
@@ -44,6 +38,8 @@ const LONGEST_MS = 2 ** 31 - 1;
 
 const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
 
+const NODE = { file: process.execPath, version: process.version };
+
 /** @typedef {Awaited<ReturnType<typeof openCalls>>} Calls */
 
 /**
@@ -53,9 +49,10 @@ const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
  * @param {boolean} o.launch  Whether connect() and changes start the manager if it does not run.
  * @param {string | undefined} o.cwd  Base of relative paths. Default: process.cwd() at each call.
  * @param {number | undefined} o.timeoutMs
+ * @param {(sentence: string) => void} o.onWarning
  * @param {AbortSignal} [o.signal]
  */
-export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal: opening }) {
+export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal: opening, onWarning }) {
   /** @type {Client | null} */
   let client = null;
   let [isOpening, isClosed] = [true, false];
@@ -109,18 +106,14 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     under.add(over);
+    /** @type {Ask} */
+    const asking = Object.assign(
+      (/** @type {Method} */ method, /** @type {Record<string, unknown> | undefined} */ params) =>
+        ask(method, params, { wait, onProgress, signal: over.signal }),
+      { cwd: cwdNow(), env: process.env, node: NODE, warn: onWarning },
+    );
     try {
-      return await Promise.race([
-        work(
-          Object.assign(
-            (/** @type {Method} */ method, /** @type {Record<string, unknown>} */ params = {}) =>
-              ask(method, params, { wait, onProgress, signal: over.signal }),
-            { cwd: cwdNow() },
-          ),
-          over.signal,
-        ),
-        rejectOnAbort(over.signal),
-      ]);
+      return await Promise.race([work(asking, over.signal), rejectOnAbort(over.signal)]);
     } catch (error) {
       throw over.signal.aborted ? over.signal.reason : toNclustError(error);
     } finally {
@@ -132,6 +125,8 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
   }
 
   /**
+   * Each change has a token, so that the manager makes the change only once, even if the client
+   * sends the request again.
    * @param {Method} method
    * @param {Record<string, unknown>} [params]
    * @param {{ wait?: boolean, onProgress?: (progress: Progress) => void, signal?: AbortSignal }}

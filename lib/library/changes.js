@@ -1,32 +1,35 @@
 import { existsSync } from 'node:fs';
-import { absoluteScripts } from '../commands/apps/targets.js';
 import { readConfig, readNames } from '../config/file/read.js';
 import { isConfigName } from '../config/find.js';
 import { snapshot } from '../config/spec/build.js';
 import { NclustError } from '../shared/errors.js';
-import { changesBySettings } from './settings.js';
+import { changesOf, readSettings } from './settings.js';
+import { absoluteScripts } from './targets.js';
 
-/** @import { ConfigExport } from '../config/config-types.js' */
-/** @import { Wanted } from '../config/file/read.js' */
+/** @import { Shell, Wanted } from '../config/file/read.js' */
+/** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { Method, PlanItem, SlotStatus } from '../shared/wire/protocol.js' */
-/** @import { Ask } from './calls.js' */
 
-/** @typedef {(sentence: string) => void} OnWarning */
+/**
+ * How a caller changes apps: a command, or the class Nclust. The function sends a request. A change
+ * resolves when it has settled, unless the caller does not wait.
+ * @typedef {((method: Method, params?: Record<string, unknown>) => Promise<any>) & Shell & {
+ *   warn: (sentence: string) => void,
+ * }} Ask
+ */
 
 /**
  * @param {Ask} ask
  * @param {unknown} what  A script, a config object, the path of a config file, or targets.
- * @param {ConfigSelection & { force?: boolean, onWarning: OnWarning } & Record<string, any>} words
+ * @param {ConfigSelection & { force?: boolean } & Record<string, any>} words
  * @returns {Promise<SlotStatus[]>}
  */
-export async function startSpecs(ask, what, { force, onWarning, ...words }) {
-  if (isConfig(what)) return renewFromConfig(ask, 'start', what, { ...words, onWarning });
+export async function startSpecs(ask, what, { force, ...words }) {
+  if (isConfig(what)) return (await renewApps(ask, 'start', toWanted(what, words))).slots;
   const isDescribed = Object.keys(words).length > 0;
-  if (!isDescribed && (await isListed(ask, what)))
+  if (typeof what !== 'string' || (!isDescribed && (await isListed(ask, what))))
     return requestForTargets(ask, 'start', /** @type {Targets} */ (what));
-  if (typeof what !== 'string') return requestForTargets(ask, 'start', /** @type {Targets} */ (what));
-  const { specs, warnings } = await readConfig(toReadRequest(ask, { ...words, script: what }, {}));
-  warnings.forEach(onWarning);
+  const { specs } = await readSpecs(ask, toWanted({ ...words, script: what }, {}));
   return (await ask('start', { specs, ...(force ? { force } : {}) })).slots;
 }
 
@@ -35,39 +38,50 @@ export async function startSpecs(ask, what, { force, onWarning, ...words }) {
  * of the config are added to the list and started.
  * @param {Ask} ask
  * @param {'start' | 'restart' | 'reload'} how
- * @param {unknown} what
- * @param {ConfigSelection & { onWarning: OnWarning }} choice
- * @returns {Promise<SlotStatus[]>}
+ * @param {Wanted} wanted
+ * @param {object} [o]
+ * @param {boolean} [o.isPartial]  Leaves out apps with faults. Then `refused` is their error.
+ * @param {boolean} [o.isCounted]  The caller has given the number of instances.
+ * @returns {Promise<{ slots: SlotStatus[], plan: PlanItem[], refused: NclustError | null }>}
  */
-async function renewFromConfig(ask, how, what, { onWarning, ...choice }) {
-  const { specs, file, warnings } = await readConfig(toReadRequest(ask, what, choice));
-  warnings.forEach(onWarning);
-  if (specs.length === 0)
-    throw new NclustError(
-      'ERR_NCLUST_APP_NOT_FOUND',
-      `${file === null ? 'The object' : `"${file}"`} contains no apps.`,
-      {
-        hint: 'Add apps to its list "apps"; docs/config.md has an example.',
-      },
-    );
-  return (await ask('restartFromFile', { specs, how, ...(file === null ? {} : { file }) })).slots;
+export async function renewApps(ask, how, wanted, { isPartial, isCounted } = {}) {
+  const { specs, file, refused } = await readSpecs(ask, wanted, { isPartial });
+  if (specs.length === 0) throw noAppsError(file, wanted);
+  const from = file === null ? {} : { file };
+  try {
+    const request = { specs, how, ...from, ...(isCounted ? { isCounted } : {}) };
+    const { slots, plan = [] } = await ask('restartFromFile', request);
+    return { slots, plan, refused };
+  } catch (error) {
+    if (refused) ask.warn(refused.message);
+    throw error;
+  }
+}
+
+/**
+ * @param {string | null} file
+ * @param {Wanted} wanted
+ */
+export function noAppsError(file, { value }) {
+  const what = value === undefined ? `"${file ?? 'stdin'}"` : 'The object';
+  return new NclustError('ERR_NCLUST_APP_NOT_FOUND', `${what} contains no apps.`, {
+    hint: 'Add apps to its list "apps"; docs/config.md has an example.',
+  });
 }
 
 /**
  * @param {Ask} ask
  * @param {'restart' | 'reload'} how
  * @param {unknown} what  Targets, or a config.
- * @param {RestartChoice & { onWarning: OnWarning }} o
+ * @param {RestartChoice} o
  * @returns {Promise<SlotStatus[]>}
  */
 export async function restartOrReload(ask, how, what, { updateEnv = false, settings = {}, ...o }) {
-  if (isConfig(what)) return renewFromConfig(ask, how, what, o);
-  const targets = /** @type {Targets} */ (what);
+  if (isConfig(what)) return (await renewApps(ask, how, toWanted(what, o))).slots;
+  const targets = await readTargets(/** @type {Targets} */ (what), ask);
+  const changes = await changesOf({ request: ask }, targets, readSettings(settings, ask.warn), ask);
   const shell = updateEnv ? { env: snapshot(process.env) } : {};
-  if (Object.keys(settings).length === 0) return requestForTargets(ask, how, targets, shell);
-  const slots = await requestForTargets(ask, 'list', targets, { detail: true });
-  const changes = changesBySettings(settings, slots, { cwd: ask.cwd, onWarning: o.onWarning });
-  return requestForTargets(ask, how, targets, { ...shell, ...changes });
+  return (await ask(how, { targets, ...shell, ...changes })).slots;
 }
 
 /**
@@ -80,39 +94,54 @@ export async function restartOrReload(ask, how, what, { updateEnv = false, setti
  */
 export async function stopOrDelete(ask, how, what, choice) {
   if (!isConfig(what)) return requestForTargets(ask, how, /** @type {Targets} */ (what));
-  const targets = await listedAppsOf(ask, what, choice);
+  const { names } = await readNames(ask, toWanted(what, choice));
+  /** @type {{ slots: SlotStatus[] }} */
+  const { slots } = await ask('list');
+  const targets = names.filter((name) => slots.some((slot) => slot.name === name));
   return targets.length === 0 ? [] : (await ask(how, { targets })).slots;
 }
 
 /**
  * @param {Ask} ask
  * @param {unknown} what
- * @param
- *   {ConfigSelection & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean, onWarning: OnWarning }} o
+ * @param {ConfigSelection & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean }} o
  * @returns {Promise<{ plan: PlanItem[], left: string[], slots: SlotStatus[] }>}
  */
-export async function applySpecs(
-  ask,
-  what,
-  { env, only, prune = false, updateEnv = false, dryRun = false, onWarning },
-) {
-  if (prune && only !== undefined)
+export async function applySpecs(ask, what, { env, only, dryRun = false, ...o }) {
+  if (o.prune && only !== undefined)
     throw new NclustError(
       'ERR_NCLUST_USAGE',
       '"only" and "prune" were given; accepted: one of the two, because "prune" needs the whole config to ' +
         'find apps that are not in it.',
     );
-  const { specs, file, warnings } = await readConfig(toReadRequest(ask, what, { env, only }));
-  warnings.forEach(onWarning);
-  const { plan, left, slots } = await ask('apply', {
-    specs,
-    ...(file === null ? {} : { file }),
-    isWhole: only === undefined,
-    prune,
-    updateEnv,
-    dryRun,
-  });
+  const request = await readApplied(ask, toWanted(what, { env, only }), o);
+  const { plan, left, slots } = await ask('apply', { ...request, dryRun });
   return { plan, left, slots };
+}
+
+/**
+ * @param {Ask} ask
+ * @param {Wanted} wanted
+ * @param {{ prune?: boolean, updateEnv?: boolean }} o
+ * @returns {Promise<{ specs: AppSpec[], file?: string } & Record<string, unknown>>}  Parameters of
+ *   "apply".
+ */
+export async function readApplied(ask, wanted, { prune = false, updateEnv = false }) {
+  const { specs, file } = await readSpecs(ask, wanted);
+  const isWhole = (wanted.only ?? null) === null;
+  return { specs, ...(file === null ? {} : { file }), isWhole, prune, updateEnv };
+}
+
+/**
+ * Reads a config, and passes on its warnings.
+ * @param {Ask} ask
+ * @param {Wanted} wanted
+ * @param {{ isPartial?: boolean }} [o]
+ */
+export async function readSpecs(ask, wanted, o) {
+  const config = await readConfig(ask, wanted, o);
+  config.warnings.forEach((warning) => ask.warn(warning));
+  return config;
 }
 
 /**
@@ -128,18 +157,6 @@ export async function isListed(ask, what) {
     slots.some(({ id, name, namespace }) => name === what || namespace === what || String(id) === what) ||
     (what === 'all' && slots.length > 0)
   );
-}
-
-/**
- * @param {Ask} ask
- * @param {unknown} what
- * @param {ConfigSelection} choice
- */
-async function listedAppsOf(ask, what, choice) {
-  const names = await readConfigNames(ask, what, choice);
-  /** @type {{ slots: SlotStatus[] }} */
-  const { slots } = await ask('list');
-  return names.filter((name) => slots.some((slot) => slot.name === name));
 }
 
 /**
@@ -165,29 +182,15 @@ export function isConfig(what) {
 }
 
 /**
- * @param {Ask} ask
- * @param {unknown} what
- * @param {ConfigSelection} choice
- * @returns {Promise<string[]>}
- */
-async function readConfigNames(ask, what, choice) {
-  return (await readNames(toReadRequest(ask, what, choice))).names;
-}
-
-/**
- * @param {Pick<Ask, 'cwd'>} ask
  * @param {unknown} what
  * @param {ConfigSelection} choice
  * @returns {Wanted}
  */
-function toReadRequest({ cwd }, what, { env = undefined, only = undefined }) {
+function toWanted(what, { env, only }) {
   return {
     ...(typeof what === 'string' ? { file: what } : { value: what }),
-    env: env ?? null,
-    only: only === undefined ? null : [only].flat().join(','),
-    cwd,
-    shell: process.env,
-    node: { file: process.execPath, version: process.version },
+    env,
+    only: only === undefined ? undefined : [only].flat().join(','),
   };
 }
 
@@ -219,12 +222,11 @@ export async function requestForTarget(ask, method, target, more = {}) {
 
 /**
  * @param {Targets} targets
- * @param {Ask} ask
+ * @param {((method: Method, params?: Record<string, unknown>) => Promise<any>) & { cwd: string }} ask
  * @returns {Promise<string[]>}
  */
 export async function readTargets(targets, ask) {
-  const words = toTargetList(targets);
-  return absoluteScripts(ask, { request: ask }, words);
+  return absoluteScripts(ask, { request: ask }, toTargetList(targets));
 }
 
 /**

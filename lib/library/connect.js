@@ -26,16 +26,8 @@ export async function connect({
       hint: 'Use it inside WSL, as a Linux program.',
     });
   const [{ openCalls }, { Nclust }] = await Promise.all([import('./calls.js'), import('./nclust.js')]);
-  return new Nclust(
-    await openCalls({
-      home: resolve(home),
-      cwd: cwd === undefined ? undefined : resolve(cwd),
-      launch,
-      timeoutMs,
-      signal,
-    }),
-    onWarning,
-  );
+  const place = { home: resolve(home), cwd: cwd === undefined ? undefined : resolve(cwd) };
+  return new Nclust(await openCalls({ ...place, launch, timeoutMs, signal, onWarning }));
 }
 
 /** @param {string} sentence */

@@ -31,18 +31,13 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
  */
 export class Nclust {
   #calls;
-  #onWarning;
 
   /** @type {Set<Subscription<any>>} */
   #subscriptions = new Set();
 
-  /**
-   * @param {Calls} calls
-   * @param {(sentence: string) => void} onWarning
-   */
-  constructor(calls, onWarning) {
+  /** @param {Calls} calls */
+  constructor(calls) {
     this.#calls = calls;
-    this.#onWarning = onWarning;
   }
 
   get home() {
@@ -106,9 +101,7 @@ export class Nclust {
    */
   start(what, o = {}) {
     const { timeoutMs, signal, wait, onProgress, ...words } = o;
-    return this.#calls.call('start', { timeoutMs, signal, wait, onProgress }, (ask) =>
-      startSpecs(ask, what, { ...words, onWarning: this.#onWarning }),
-    );
+    return this.#calls.call('start', { timeoutMs, signal, wait, onProgress }, (ask) => startSpecs(ask, what, words));
   }
 
   /**
@@ -135,9 +128,7 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   restart(what, o = {}) {
-    return this.#calls.call('restart', o, (ask) =>
-      restartOrReload(ask, 'restart', what, { ...o, onWarning: this.#onWarning }),
-    );
+    return this.#calls.call('restart', o, (ask) => restartOrReload(ask, 'restart', what, o));
   }
 
   /**
@@ -146,14 +137,12 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   reload(what, o = {}) {
-    return this.#calls.call('reload', o, (ask) =>
-      restartOrReload(ask, 'reload', what, { ...o, onWarning: this.#onWarning }),
-    );
+    return this.#calls.call('reload', o, (ask) => restartOrReload(ask, 'reload', what, o));
   }
 
   /** @type {Api['apply']} */
   apply(what, o = {}) {
-    return this.#calls.call('apply', o, (ask) => applySpecs(ask, what, { ...o, onWarning: this.#onWarning }));
+    return this.#calls.call('apply', o, (ask) => applySpecs(ask, what, o));
   }
 
   /**

@@ -4,37 +4,46 @@ import { variablesOf } from '../config/spec/build.js';
 import { specChange } from '../config/spec/change.js';
 
 /** @import { AppSpec } from '../app-spec/types.js' */
+/** @import { Client } from '../client/client.js' */
+/** @import { Surroundings } from '../config/spec/build.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
+
+/** Settings whose new value depends on other settings of the app. */
+const OF_ONE = ['env', 'cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid'];
+
+/**
+ * Turns settings into parameters of the requests "restart" and "reload".
+ * @param {Pick<Client, 'request'>} client
+ * @param {string[]} targets
+ * @param {Record<string, any>} read  By key. `env` is added to the variables of the app.
+ * @param {Surroundings} surroundings
+ * @returns {Promise<{ spec?: Partial<AppSpec>, specs?: Record<string, Partial<AppSpec>> }>}  specs:
+ *   by name. Throws ERR_NCLUST_USAGE, and like buildSpec().
+ */
+export async function changesOf(client, targets, { args = [], ...options }, surroundings) {
+  const { env, ...others } = options;
+  const spec = specFields(others);
+  const common = Object.keys(spec).length > 0 ? { spec } : {};
+  if (args.length === 0 && OF_ONE.every((key) => options[key] === undefined)) return common;
+  /** @type {{ slots: SlotStatus[] }} */
+  const { slots } = await client.request('list', { targets, detail: true });
+  const apps = new Map(slots.map((slot) => [slot.name, /** @type {AppSpec} */ (slot.spec)]));
+  const specs = [...apps].map(([name, old]) => [
+    name,
+    { ...specChange(old, others, args, surroundings), ...(env === undefined ? {} : added(old, env)) },
+  ]);
+  return { ...common, specs: Object.fromEntries(specs) };
+}
 
 /** The first attributes have no option. */
 const CHANGEABLE = new Set(['args', 'env', 'secrets', 'watchOptions', ...OPTIONS_OF.reload.map(({ key }) => key)]);
-
-/**
- * Turns attributes of a config file into parameters of the requests "restart" and "reload".
- * @param {Record<string, unknown>} settings  `env` is added to the variables of the app.
- * @param {SlotStatus[]} slots  With details.
- * @param {{ cwd: string, onWarning: (sentence: string) => void }} o
- * @returns {{ spec?: Partial<AppSpec>, specs?: Record<string, Partial<AppSpec>> }}  specs: by name.
- *   Throws ERR_NCLUST_USAGE, and like buildSpec().
- */
-export function changesBySettings(settings, slots, { cwd, onWarning }) {
-  const read = readSettings(settings, onWarning);
-  const { args = [], env, ...options } = read;
-  const spec = specFields(options);
-  const surroundings = { cwd, env: process.env, node: { file: process.execPath, version: process.version } };
-  const specs = slots.map(({ name, spec: given }) => {
-    const old = /** @type {AppSpec} */ (given);
-    return [name, { ...specChange(old, options, args, surroundings), ...(env === undefined ? {} : added(old, env)) }];
-  });
-  return { ...(Object.keys(spec).length > 0 ? { spec } : {}), specs: Object.fromEntries(specs) };
-}
 
 /**
  * @param {Record<string, unknown>} settings
  * @param {(sentence: string) => void} onWarning
  * @returns {Record<string, any>}  By key.
  */
-function readSettings(settings, onWarning) {
+export function readSettings(settings, onWarning) {
   /** @type {Record<string, any>} */
   const read = {};
   for (const [word, given] of Object.entries(settings)) {

@@ -3,7 +3,6 @@ import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, moveUp } from '../../render/cursor.j
 import { renderProgress } from '../../render/progress.js';
 import { NclustError } from '../../shared/errors.js';
 
-/** @import { Client } from '../../client/client.js' */
 /** @import { Paint } from '../../render/paint.js' */
 /** @import { Method, Progress } from '../../shared/wire/protocol.js' */
 /** @import { Context } from './context.js' */
@@ -12,14 +11,14 @@ import { NclustError } from '../../shared/errors.js';
  * Sends a change to the manager, and waits for it unless `given.wait` is false. Shows progress on
  * a terminal, elsewhere only what loads for long. Ctrl-C ends the wait, but not the change.
  * @param {Context} context
- * @param {Client} client
  * @param {Method} method
  * @param {Record<string, unknown>} given  Parameters without a token.
  * @param {string} doing  "Reloading api".
  * @returns {Promise<any>}  The result. Rejects like Client.request(), and after Ctrl-C with
  *   ERR_NCLUST_INTERRUPTED.
  */
-export async function carryOut(context, client, method, given, doing) {
+export async function carryOut(context, method, given, doing) {
+  const client = await context.manager();
   const params = { ...given, token: newToken() };
   if (given.wait === false) return client.request(method, params);
   const board = context.screen ? createBoard(context.screen, doing) : null;

@@ -23,12 +23,13 @@ import { warnOfForeignHome } from './foreign-home.js';
  * @property {ColourLevel} colourLevel
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C calls the listener and does
  *   not end the command. Returns a function that removes the listener.
- * @property {() => Promise<Client>} manager  Starts the manager if no manager runs.
- * @property {() => Promise<Client | null>} runningManager  Null if no manager runs. Returns the
- *   same connection each time.
- * @property {() => Promise<Client | null>} managerIfRunning  Null if no manager runs. If the
- *   manager dies during a request, the client starts the manager again.
- * @property {() => Promise<Client | null>} managerOfAnyVersion  Like managerIfRunning, but accepts
+ * @property {() => Promise<Client | null>} runningManager  Null if no manager runs. Never starts a
+ *   manager. Returns the same connection each time.
+ * @property {() => Promise<Client>} manager  Starts the manager if no manager runs, or if it dies
+ *   during a request. Shares one connection with the next two.
+ * @property {() => Promise<Client | null>} managerIfRunning  Like manager(), but null if no manager
+ *   runs.
+ * @property {() => Promise<Client | null>} managerOfAnyVersion  Like managerIfRunning(), but accepts
  *   a manager of any version.
  * @property {() => Promise<void>} close
  */
@@ -45,18 +46,6 @@ export function createContext(given) {
   /** @type {Set<Client>} */
   const clients = new Set();
 
-  /**
-   * @template {Client | null} T
-   * @param {T} client
-   */
-  const keep = (client) => {
-    if (client) clients.add(client);
-    return client;
-  };
-
-  /** @type {Promise<Client | null> | null} */
-  let reached = null;
-
   let hasLooked = false;
   /** @type {typeof openClient} */
   const openOurs = (...args) => {
@@ -66,34 +55,30 @@ export function createContext(given) {
     return openClient(...args);
   };
 
+  /** Remembers a connection, but not a failure. */
+  const rememberOne = () => {
+    /** @type {Promise<Client | null> | null} */
+    let opening = null;
+    /** @param {Parameters<typeof openClient>} how */
+    return async (...how) => {
+      const attempt = (opening ??= openOurs(...how));
+      const client = await attempt.catch(() => null);
+      if (client) clients.add(client);
+      else if (opening === attempt) opening = null;
+      return attempt;
+    };
+  };
+  const passing = rememberOne();
+  const lasting = rememberOne();
+  const reach = () => connectOnly(given.home);
+  const launch = () => connectOrLaunch(given.home);
+
   return {
     ...given,
-    manager: async () => keep(/** @type {Client} */ (await openOurs(() => connectOrLaunch(given.home)))),
-    runningManager: async () => {
-      reached ??= openOurs(() => connectOnly(given.home)).then(keep);
-      const attempt = reached;
-      const client = await attempt.catch((error) => {
-        if (reached === attempt) reached = null;
-        throw error;
-      });
-      if (!client) reached = null;
-      return client;
-    },
-    managerIfRunning: async () =>
-      keep(
-        await openOurs(
-          () => connectOnly(given.home),
-          () => connectOrLaunch(given.home),
-        ),
-      ),
-    managerOfAnyVersion: async () =>
-      keep(
-        await openOurs(
-          () => connectOnly(given.home),
-          () => connectOrLaunch(given.home),
-          { isAnyVersion: true },
-        ),
-      ),
+    runningManager: () => passing(reach),
+    manager: async () => /** @type {Client} */ (await lasting(launch)),
+    managerIfRunning: () => lasting(reach, launch),
+    managerOfAnyVersion: () => lasting(reach, launch, { isAnyVersion: true }),
     close: async () => {
       await Promise.all([...clients].map((client) => client.close()));
       clients.clear();

@@ -1,7 +1,6 @@
 import { readVersion } from '../../shared/version.js';
 import { carryOut } from './await-change.js';
 
-/** @import { Client } from '../../client/client.js' */
 /** @import { Method, SlotStatus } from '../../shared/wire/protocol.js' */
 /** @import { Context } from './context.js' */
 
@@ -11,35 +10,44 @@ import { carryOut } from './await-change.js';
  * @property {SlotStatus[]} all  The whole list; empty with --json.
  */
 
+/** By method. @type {Record<string, [doing: string, done: string]>} */
+export const VERBS = {
+  delete: ['Deleting', 'Deleted'],
+  reload: ['Reloading', 'Reloaded'],
+  restart: ['Restarting', 'Restarted'],
+  scale: ['Scaling', 'Scaled'],
+  start: ['Starting', 'Started'],
+  stop: ['Stopping', 'Stopped'],
+};
+
 /**
  * Carries out a change of apps, and reports it.
  * @param {Context} context
- * @param {Client} client
  * @param {Method} method
  * @param {Record<string, unknown>} params
- * @param {[doing: string, done: string]} verbs  "Stopping", "Stopped".
  * @param {string[]} words  The apps, as the user named them.
  * @param {Record<string, any>} options
  * @returns {Promise<Outcome>}
  */
-export async function change(context, client, method, params, [doing, done], words, { wait, json }) {
-  const { slots } = await carryOut(context, client, method, { ...params, wait }, `${doing} ${words.join(', ')}`);
-  return reportChange(context, client, slots, { done: wait ? done : doing, json });
+export async function change(context, method, params, words, { wait, json }) {
+  const [doing, done] = VERBS[method];
+  const { slots } = await carryOut(context, method, { ...params, wait }, `${doing} ${words.join(', ')}`);
+  return reportChange(context, slots, { done: wait ? done : doing, json });
 }
 
 /**
  * @template {{ name: string }} T
  * @param {Context} context
- * @param {Client} client
  * @param {T[]} slots  Slots, or other records with the name of an app.
  * @param {object} o
  * @param {string} o.done  "Restarted".
  * @param {boolean} o.json
  * @returns {Promise<{ slots: T[], all: SlotStatus[] }>}
  */
-export async function reportChange(context, client, slots, { done, json }) {
+export async function reportChange(context, slots, { done, json }) {
   if (json) return { slots, all: [] };
   context.talk(`${done} ${summarise(slots)}.`);
+  const client = await context.manager();
   const { slots: all, notices } = await client.request('list');
   for (const notice of notices) context.talk(notice);
   const version = readVersion();

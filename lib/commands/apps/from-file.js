@@ -1,20 +1,14 @@
 import { basename, resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
-import { reportChange } from '../../cli/session/outcome.js';
+import { reportChange, VERBS } from '../../cli/session/outcome.js';
 import { findConfig, isConfigName } from '../../config/find.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
-import { reachListed, reachWithApps } from './targets.js';
+import { asCaller, reachListed, reachWithApps } from './targets.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
-/** @import { Client } from '../../client/client.js' */
-/** @import { Wanted } from '../../config/file/read.js' */
-/** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { PlanItem, SlotStatus } from '../../shared/wire/protocol.js' */
-
-const DOING = { start: 'Starting', restart: 'Restarting', reload: 'Reloading' };
-const DONE = { start: 'Started', restart: 'Restarted', reload: 'Reloaded' };
 
 /**
  * @param {string[]} words
@@ -45,48 +39,26 @@ function quoteAll(words) {
  * @param {'start' | 'restart' | 'reload'} how
  * @param {string | null} file  Null: the config file in this folder.
  * @param {Record<string, any>} options
- * @param {Record<string, any>} read  Options of the command line for every app.
+ * @param {Record<string, any>} read  The options for every app of the file.
+ * @param {string[]} args  For every app of the file. Empty: the arguments in the file.
  * @returns {Promise<Outcome>}
  */
-export async function renewFromFile(context, how, file, options, read) {
-  const { wait, json } = options;
+export async function renewFromFile(context, how, file, { env, only, wait, json }, read, args) {
+  const { renewApps } = await import('../../library/changes.js');
   const isCounted = read.instances !== undefined;
-  const config = await readSpecs(context, readFileApps(context, file, options, read));
-  const { refused } = config;
-  const client = await context.manager();
-  const request = {
-    specs: config.specs,
-    how,
-    ...(config.file === null ? {} : { file: config.file }),
-    ...(isCounted ? { isCounted } : {}),
-    wait,
-  };
-  const names = config.specs.map(({ name }) => name).join(', ');
-  /** @type {{ slots: SlotStatus[], plan?: PlanItem[] }} */
-  const { slots, plan = [] } = await carryOut(
-    context,
-    client,
-    'restartFromFile',
-    request,
-    `${DOING[how]} ${names}`,
-  ).catch((error) => {
-    if (refused) context.talk(refused.message);
-    throw error;
+  const [doing, done] = VERBS[how];
+  const caller = asCaller(context, (method, params = {}) => {
+    const names = /** @type {{ name: string }[]} */ (params.specs).map(({ name }) => name);
+    return carryOut(context, method, { ...params, wait }, `${doing} ${names.join(', ')}`);
   });
+  const wanted = { file, env, only, options: forEveryApp(context, read, args) };
+  const { slots, plan, refused } = await renewApps(caller, how, wanted, { isPartial: true, isCounted });
   if (!json && !isCounted) for (const sentence of plan.flatMap(explainInstances)) context.talk(sentence);
-  const outcome = await reportChange(context, client, slots, { done: wait ? DONE[how] : DOING[how], json });
-  if (refused) throw partlyDone(refused, slots, how);
-  return outcome;
-}
-
-/**
- * @param {NclustError} refused
- * @param {{ name: string }[]} slots  Of the other apps of the file.
- * @param {keyof typeof DONE} how
- */
-function partlyDone({ code, message, hint, data }, slots, how) {
+  const outcome = await reportChange(context, slots, { done: wait ? done : doing, json });
+  if (!refused) return outcome;
   const started = [...new Set(slots.map(({ name }) => name))];
-  return new NclustError(code, `${message}\nThe other apps were ${DONE[how].toLowerCase()}: ${quoteAll(started)}.`, {
+  const { code, message, hint, data } = refused;
+  throw new NclustError(code, `${message}\nThe other apps were ${done.toLowerCase()}: ${quoteAll(started)}.`, {
     hint,
     data: { .../** @type {object} */ (data), started },
   });
@@ -94,16 +66,17 @@ function partlyDone({ code, message, hint, data }, slots, how) {
 
 /**
  * @param {Context} context
- * @param {Wanted} wanted
- * @returns {Promise<{ specs: AppSpec[], file: string | null, refused: NclustError | null }>}  At
- *   least one spec.
+ * @param {Record<string, any>} read
+ * @param {string[]} args
  */
-async function readSpecs(context, wanted) {
-  const { readConfig } = await import('../../config/file/read.js');
-  const config = await readConfig(wanted, { isPartial: true });
-  for (const warning of config.warnings) context.talk(warning);
-  if (config.specs.length === 0) throw noApps(config.file);
-  return { specs: config.specs, file: config.file, refused: config.refused };
+function forEveryApp({ cwd }, read, args) {
+  const { interpreterArgs = read.nodeArgs } = read;
+  return {
+    ...read,
+    ...(args.length > 0 ? { args } : {}),
+    ...(interpreterArgs === undefined ? {} : { interpreterArgs }),
+    ...(read.cwd === undefined ? {} : { cwd: resolve(cwd, read.cwd) }),
+  };
 }
 
 /**
@@ -125,49 +98,25 @@ function explainInstances({ name, changes, kept }) {
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<{ client: Client | null, targets: string[], all: SlotStatus[] }>}
- *   Targets: the words, or those apps of the file that are in the list of the manager. Without a
- *   client, none of them is in the list, `all`. As in PM2, this is not an error, because a deploy
- *   script may delete the apps of a file before it starts them.
+ * @returns {Promise<{ targets: string[], all: SlotStatus[] }>}  Targets: the words, or those apps of
+ *   the file that are in the list of the manager, `all`. As in PM2, it is not an error if there are
+ *   none, because a deploy script may delete the apps of a file before it starts them.
  */
-export async function reachTargets(context, words, options) {
+export async function reachTargets(context, words, { env, only }) {
   const file = splitFile(words);
-  if (file === null) return { ...(await reachListed(context, words)), all: [] };
-  const { readNames } = await import('../../config/file/read.js');
-  const { names, file: path } = await readNames(readFileApps(context, file, options, {}));
-  if (names.length === 0) throw noApps(path);
+  if (file === null) return { targets: (await reachListed(context, words)).targets, all: [] };
+  const [{ readNames }, { noAppsError }] = await Promise.all([
+    import('../../config/file/read.js'),
+    import('../../library/changes.js'),
+  ]);
+  const { names, file: path } = await readNames(context, { file, env, only });
+  if (names.length === 0) throw noAppsError(path, {});
   const client = await reachWithApps(context);
   const { slots } = (await client?.request('list')) ?? { slots: [] };
   const listed = new Set(slots.map((/** @type {SlotStatus} */ { name }) => name));
-  const targets = names.filter((name) => listed.has(name));
   const missing = quoteAll(names.filter((name) => !listed.has(name)));
   if (missing !== '') context.talk(`Not in the list: ${missing}.`);
-  return { client: targets.length > 0 ? client : null, targets, all: slots };
-}
-
-/**
- * @param {Context} context
- * @param {string | null} file
- * @param {Record<string, any>} options
- * @param {Record<string, any>} read
- * @returns {Wanted}
- */
-export function readFileApps({ cwd, env: shell, node, talk }, file, { env = null, only = null }, read) {
-  const { interpreterArgs = read.nodeArgs } = read;
-  const options = {
-    ...read,
-    ...(interpreterArgs === undefined ? {} : { interpreterArgs }),
-    ...(read.cwd === undefined ? {} : { cwd: resolve(cwd, read.cwd) }),
-  };
-  return { file, env, only, cwd, shell, node, talk, options };
-}
-
-/**
- * @param {Record<string, any>} read
- * @param {string[]} args
- */
-export function overrideArgs(read, args) {
-  return args.length > 0 ? { ...read, args } : read;
+  return { targets: names.filter((name) => listed.has(name)), all: slots };
 }
 
 /**
@@ -184,11 +133,4 @@ export function warnAboutFileOptions({ talk, cwd }, how, { env, only }) {
   ].join(' ');
   if (options === '') return;
   talk(`${options}: no effect here, because it is for a config file.${use === '' ? '' : `${use} ${options}`}`);
-}
-
-/** @param {string | null} file */
-function noApps(file) {
-  return new NclustError('ERR_NCLUST_APP_NOT_FOUND', `"${file ?? 'stdin'}" contains no apps.`, {
-    hint: 'Add apps to its list "apps"; docs/config.md has an example.',
-  });
 }

@@ -1,66 +1,60 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { change } from '../../cli/session/outcome.js';
-import { readOptions, specFields } from '../../config/options/options.js';
+import { readOptions } from '../../config/options/options.js';
 import { snapshot } from '../../config/spec/build.js';
+import { changesOf } from '../../library/settings.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
-import { splitFile, renewFromFile, warnAboutFileOptions, overrideArgs } from './from-file.js';
+import { splitFile, renewFromFile, warnAboutFileOptions } from './from-file.js';
 import { reachListed } from './targets.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
-/** @import { Client } from '../../client/client.js' */
-/** @import { AppSpec } from '../../app-spec/types.js' */
-/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * An option of the command becomes a setting of the app.
  * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
  * @param {string[]} [args]  After "--": the app's new arguments.
  * @returns {Promise<Outcome>}
  */
-export async function restart(context, words, options, args = []) {
-  const read = readOptions('restart', options);
-  const file = splitFile(words);
-  if (file !== null) return renewFromFile(context, 'restart', file, options, overrideArgs(read, args));
-  warnAboutFileOptions(context, 'restart', options);
-  const { client, targets } = await reachListed(context, words);
-  const changes = {
-    ...commonChanges(specFields(read)),
-    ...(await ownChanges(context, client, targets, { read, args })),
-    ...(options.updateEnv ? { env: snapshot(context.env) } : {}),
-    ...(options.watch ? { watch: true } : {}),
-  };
-  return change(context, client, 'restart', { targets, ...changes }, ['Restarting', 'Restarted'], words, options).catch(
-    (error) => {
-      throw options.watch ? explainWatchedPath(context, error, words) : error;
-    },
-  );
+export async function restart(context, words, options, args) {
+  if (!options.watch) return replace(context, 'restart', words, options, args);
+  return replace(context, 'restart', words, options, args, { watch: true }).catch((error) => {
+    throw explainWatchedPath(context, error, words);
+  });
+}
+
+/**
+ * @param {Context} context
+ * @param {string[]} words  The targets, or a config file.
+ * @param {Record<string, any>} options
+ * @param {string[]} [args]  After "--": the app's new arguments.
+ */
+export function reload(context, words, options, args) {
+  return replace(context, 'reload', words, options, args);
 }
 
 /**
  * An option of the command becomes a setting of the app.
  * @param {Context} context
- * @param {string[]} words  The targets, or a config file.
+ * @param {'restart' | 'reload'} how
+ * @param {string[]} words
  * @param {Record<string, any>} options
- * @param {string[]} [args]  After "--": the app's new arguments.
+ * @param {string[]} [args]
+ * @param {{ watch?: boolean }} [more]
  * @returns {Promise<Outcome>}
  */
-export async function reload(context, words, options, args = []) {
-  const read = readOptions('reload', options);
+async function replace(context, how, words, options, args = [], more = {}) {
+  const read = readOptions(how, options);
   const file = splitFile(words);
-  if (file !== null) return renewFromFile(context, 'reload', file, options, overrideArgs(read, args));
-  warnAboutFileOptions(context, 'reload', options);
+  if (file !== null) return renewFromFile(context, how, file, options, read, args);
+  warnAboutFileOptions(context, how, options);
   const { client, targets } = await reachListed(context, words);
-  const changes = {
-    ...commonChanges(specFields(read)),
-    ...(await ownChanges(context, client, targets, { read, args })),
-    ...(options.updateEnv ? { env: snapshot(context.env) } : {}),
-  };
-  return change(context, client, 'reload', { targets, ...changes }, ['Reloading', 'Reloaded'], words, options);
+  const shell = options.updateEnv ? { env: snapshot(context.env) } : {};
+  const changes = await changesOf(client, targets, { ...read, args }, context);
+  return change(context, how, { targets, ...changes, ...shell, ...more }, words, options);
 }
 
 /**
@@ -82,30 +76,4 @@ function explainWatchedPath({ cwd }, error, words) {
     data: error.data,
     cause: error,
   });
-}
-
-const OF_ONE = ['cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid'];
-
-/**
- * @param {Context} context
- * @param {Client} client
- * @param {string[]} targets
- * @param {{ read: Record<string, any>, args: string[] }} o
- * @returns {Promise<{ specs?: Record<string, Partial<AppSpec>> }>}  By name.
- */
-async function ownChanges(context, client, targets, { read, args }) {
-  if (args.length === 0 && OF_ONE.every((key) => read[key] === undefined)) return {};
-  const { specChange } = await import('../../config/spec/change.js');
-  /** @type {{ slots: SlotStatus[] }} */
-  const { slots } = await client.request('list', { targets, detail: true });
-  const specs = new Map(slots.map((slot) => [slot.name, /** @type {AppSpec} */ (slot.spec)]));
-  return { specs: Object.fromEntries([...specs].map(([name, spec]) => [name, specChange(spec, read, args, context)])) };
-}
-
-/**
- * @param {Partial<AppSpec>} spec
- * @returns {{ spec?: Partial<AppSpec> }}
- */
-function commonChanges(spec) {
-  return Object.keys(spec).length > 0 ? { spec } : {};
 }

@@ -1,7 +1,7 @@
 import { buildSpec } from '../../config/spec/build.js';
 import { isConfigName } from '../../config/find.js';
 import { readPm2Variables, readOptions, separateExitCodes } from '../../config/options/options.js';
-import { readConfig } from '../../config/file/read.js';
+import { readSpecs } from '../../library/changes.js';
 import { runForeground } from '../../run/run.js';
 import { claimHome } from '../../run/home.js';
 import { listenToSignals, watchZombies } from '../../run/first-process.js';
@@ -10,6 +10,7 @@ import { createSink } from '../../run/sink.js';
 import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
 import { followLinks, isOwnOutput } from '../../shared/host/follow-links.js';
+import { asCaller } from './targets.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { AppSpec } from '../../app-spec/types.js' */
@@ -86,19 +87,9 @@ async function specsOf(context, words, options, args, say) {
     for (const warning of readPm2Variables(context.env).warnings) say(warning);
     return [buildSpec(target, args, read, context)];
   }
-  const { env = null, only = null } = options;
-  const { specs, warnings } = await readConfig({
-    file: target,
-    env,
-    only,
-    cwd: context.cwd,
-    shell: context.env,
-    node: context.node,
-    talk: say,
-    options: read,
-  });
-  for (const warning of warnings) say(warning);
-  return specs;
+  const { env, only } = options;
+  const caller = asCaller({ ...context, talk: say });
+  return (await readSpecs(caller, { file: target, env, only, options: read })).specs;
 }
 
 /**

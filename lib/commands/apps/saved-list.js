@@ -6,7 +6,6 @@ import { NclustError } from '../../shared/errors.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
-/** @import { Client } from '../../client/client.js' */
 
 /**
  * @param {Context} context
@@ -32,21 +31,19 @@ export async function save(context, _targets, { force = false, json }) {
  */
 export async function resurrect(context, _targets, options) {
   const isListKept = !(await context.runningManager()) && countSavedApps(context.home) > 0;
-  const client = await context.manager();
-  const saved = await startSaved(context, client, options.wait, isListKept);
-  const slots = isListKept ? (await client.request('list')).slots : saved;
-  return reportChange(context, client, slots, { done: 'Restored', json: options.json });
+  const saved = await startSaved(context, options.wait, isListKept);
+  const slots = isListKept ? (await (await context.manager()).request('list')).slots : saved;
+  return reportChange(context, slots, { done: 'Restored', json: options.json });
 }
 
 /**
  * @param {Context} context
- * @param {Client} client
  * @param {boolean} wait
  * @param {boolean} mayBeMissing
  */
-async function startSaved(context, client, wait, mayBeMissing) {
+async function startSaved(context, wait, mayBeMissing) {
   try {
-    return (await carryOut(context, client, 'resurrect', { wait }, 'Restoring the saved apps')).slots;
+    return (await carryOut(context, 'resurrect', { wait }, 'Restoring the saved apps')).slots;
   } catch (error) {
     if (mayBeMissing && error instanceof NclustError && error.code === 'ERR_NCLUST_DUMP_MISSING') return [];
     throw error;

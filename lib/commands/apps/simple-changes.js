@@ -9,52 +9,45 @@ import { reachListed } from './targets.js';
 /** @import { Outcome } from '../../cli/session/outcome.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
-/**
- * @param {Context} context
- * @param {string[]} words  The targets, or a config file.
- * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}
- */
-export async function stop(context, words, options) {
-  const { client, targets, all } = await reachTargets(context, words, options);
-  if (!client) return { slots: [], all };
-  const watch = options.watch ? { watch: true } : {};
-  return change(context, client, 'stop', { targets, ...watch }, ['Stopping', 'Stopped'], words, options);
+/** @typedef {(context: Context, words: string[], options: Record<string, any>) => Promise<Outcome>} Command */
+
+/** @type {Command} */
+export function stop(context, words, options) {
+  return endApps(context, 'stop', words, options, options.watch ? { watch: true } : {});
+}
+
+/** @type {Command} */
+export function deleteApps(context, words, options) {
+  return endApps(context, 'delete', words, options, {});
 }
 
 /**
  * @param {Context} context
+ * @param {'stop' | 'delete'} method
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}
+ * @param {{ watch?: boolean }} more
  */
-export async function deleteApps(context, words, options) {
-  const { client, targets, all } = await reachTargets(context, words, options);
-  if (!client) return { slots: [], all };
-  return change(context, client, 'delete', { targets }, ['Deleting', 'Deleted'], words, options);
+async function endApps(context, method, words, options, more) {
+  const { targets, all } = await reachTargets(context, words, options);
+  if (targets.length === 0) return { slots: [], all };
+  return change(context, method, { targets, ...more }, words, options);
 }
 
 /**
- * @param {Context} context
- * @param {string[]} words  The app and the number: "4", "+2", "-1", "max", "50%".
- * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}
+ * `words`: the app and the number: "4", "+2", "-1", "max", "50%".
+ * @type {Command}
  */
 export async function scale(context, [word, instances], options) {
-  const { client, targets } = await reachListed(context, [word]);
-  return change(context, client, 'scale', { target: targets[0], instances }, ['Scaling', 'Scaled'], [word], options);
+  const { targets } = await reachListed(context, [word]);
+  return change(context, 'scale', { target: targets[0], instances }, [word], options);
 }
 
-/**
- * @param {Context} context
- * @param {string[]} words
- * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}
- */
-export async function reset(context, words, options) {
+/** @type {Command} */
+export async function reset(context, words, { json }) {
   const { client, targets } = await reachListed(context, words);
   const { slots } = await client.request('reset', { targets, token: newToken() });
-  return reportChange(context, client, slots, { done: 'Reset the counters of', json: options.json });
+  return reportChange(context, slots, { done: 'Reset the counters of', json });
 }
 
 /**
@@ -82,5 +75,5 @@ export async function sendSignal(context, [word, ...words], options) {
       },
     );
   }
-  return reportChange(context, client, signalled, { done: `Sent ${signal} to`, json: options.json });
+  return reportChange(context, signalled, { done: `Sent ${signal} to`, json: options.json });
 }

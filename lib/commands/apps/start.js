@@ -15,14 +15,13 @@ import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { warnAboutChannel } from '../../app-spec/channel.js';
-import { splitFile, renewFromFile, warnAboutFileOptions, overrideArgs } from './from-file.js';
+import { splitFile, renewFromFile, warnAboutFileOptions } from './from-file.js';
 import { reachWithApps } from './targets.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
-/** @import { Client } from '../../client/client.js' */
 /** @import { AppSpec } from '../../app-spec/types.js' */
-/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
+/** @import { Method, SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
  * @param {Context} context
@@ -41,7 +40,7 @@ export async function start(context, targets, options, args) {
   const all = watched.targets;
   const read = readOptions('start', given);
   const file = all.length === 0 ? findConfig(context.cwd) : splitFile(all);
-  if (file !== null) return renewFromFile(context, 'start', file, options, overrideArgs(read, args));
+  if (file !== null) return renewFromFile(context, 'start', file, options, read, args);
   if (all.length === 0) throw nothingToStart(context);
   warnAboutFileOptions(context, 'start', options);
 
@@ -67,30 +66,18 @@ export async function start(context, targets, options, args) {
   if (read.name === undefined && !force) assertNamesFree(specs, known);
   for (const warning of specs.flatMap(warnAboutChannel)) context.talk(warning);
 
-  const client = reached ?? (await context.manager());
-  const started =
-    specs.length === 0
-      ? []
-      : (
-          await carryOut(
-            context,
-            client,
-            'start',
-            { specs, wait, force },
-            `Starting ${specs.map(({ name }) => name).join(', ')}`,
-          )
-        ).slots;
-  const method = options.updateEnv ? 'restart' : 'start';
-  const shell = options.updateEnv ? { env: snapshot(context.env) } : {};
-  const again =
-    listed.length === 0
-      ? []
-      : (await carryOut(context, client, method, { targets: listed, ...shell, wait }, `Starting ${listed.join(', ')}`))
-          .slots;
-  const renewed = changed.length === 0 ? [] : await startChanged(context, client, changed, { read, args, options });
+  /** @type {Send} */
+  const send = async (method, params, names) =>
+    (await carryOut(context, method, { ...params, wait }, `Starting ${names.join(', ')}`)).slots;
+  const names = specs.map(({ name }) => name);
+  const started = specs.length === 0 ? [] : await send('start', { specs, force }, names);
+  /** @type {[Method, object]} */
+  const [method, shell] = options.updateEnv ? ['restart', { env: snapshot(context.env) }] : ['start', {}];
+  const again = listed.length === 0 ? [] : await send(method, { targets: listed, ...shell }, listed);
+  const renewed = changed.length === 0 ? [] : await startChanged(context, changed, { read, args, options }, send);
   const slots = [...started, ...again, ...renewed];
   const isOnlyAdded = read.autostart === false && again.length + renewed.length === 0;
-  const shown = await reportChange(context, client, slots, {
+  const shown = await reportChange(context, slots, {
     done: isOnlyAdded ? 'Added, but not started:' : wait ? 'Started' : 'Starting',
     json: options.json,
   });
@@ -184,25 +171,26 @@ function isResting({ status }) {
 }
 
 /**
+ * @typedef {(method: Method, params: Record<string, unknown>, names: string[]) => Promise<SlotStatus[]>} Send
+ */
+
+/**
  * @param {Context} context
- * @param {Client} client
  * @param {string[]} targets
  * @param {{ read: Record<string, any>, args: string[], options: Record<string, any> }} o
- * @returns {Promise<SlotStatus[]>}
+ * @param {Send} send
  */
-async function startChanged(context, client, targets, { read: { name: _, ...read }, args, options }) {
+async function startChanged(context, targets, { read: { name: _, ...read }, args, options }, send) {
   const { changeSpecs } = await import('../../config/spec/change.js');
-  const { slots: known } = await client.request('list', { targets, detail: true });
+  const { slots: known } = await (await context.manager()).request('list', { targets, detail: true });
   const specs = changeSpecs(known, { read, args, isShellNew: options.updateEnv === true }, context);
-  const request = {
-    specs,
-    how: 'start',
-    isFromFile: false,
-    ...(read.instances === undefined ? {} : { isCounted: true }),
-    wait: options.wait,
-  };
-  const names = specs.map((spec) => spec.name).join(', ');
-  return (await carryOut(context, client, 'restartFromFile', request, `Starting ${names}`)).slots;
+  const counted = read.instances === undefined ? {} : { isCounted: true };
+  const request = { specs, how: 'start', isFromFile: false, ...counted };
+  return send(
+    'restartFromFile',
+    request,
+    specs.map(({ name }) => name),
+  );
 }
 
 /**
@@ -276,15 +264,10 @@ function runsAlready(target, name) {
  * @param {string[]} [args]  For every app of the file.
  */
 export async function startOrRestart(context, [file], options, args = []) {
-  return renewFromFile(context, 'restart', file ?? null, options, overrideArgs(readOptions('restart', options), args));
+  return renewFromFile(context, 'restart', file ?? null, options, readOptions('restart', options), args);
 }
 
-/**
- * @param {Context} context
- * @param {string[]} words
- * @param {Record<string, any>} options
- * @param {string[]} [args]  For every app of the file.
- */
+/** @type {typeof startOrRestart} */
 export async function startOrReload(context, [file], options, args = []) {
-  return renewFromFile(context, 'reload', file ?? null, options, overrideArgs(readOptions('reload', options), args));
+  return renewFromFile(context, 'reload', file ?? null, options, readOptions('reload', options), args);
 }

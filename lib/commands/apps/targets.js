@@ -1,10 +1,9 @@
-import { isAbsolute, resolve } from 'node:path';
 import { countSavedApps, noManagerError } from '../../client/not-running.js';
-import { isFile } from '../../shared/daemon/files.js';
+import { absoluteScripts } from '../../library/targets.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Client } from '../../client/client.js' */
-/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
+/** @import { Ask } from '../../library/changes.js' */
 
 /**
  * Starts a manager only if an earlier manager left a list of apps, because a mistyped name must not
@@ -29,18 +28,14 @@ export async function reachListed(context, targets) {
 }
 
 /**
- * Makes the paths of scripts absolute, because only the command knows its folder. A name, namespace
- * or id comes before a script.
- * @param {Pick<Context, 'cwd'>} context
- * @param {Pick<Client, 'request'>} client
- * @param {string[]} targets
+ * A command as the library sees a caller.
+ * @param {Context} context
+ * @param {(...given: Parameters<Ask>) => Promise<any>} [send]  Default: sends a question.
+ * @returns {Ask}
  */
-export async function absoluteScripts({ cwd }, client, targets) {
-  const isScript = targets.map((target) => !isAbsolute(target) && isFile(resolve(cwd, target)));
-  if (!isScript.includes(true)) return targets;
-  const { slots } = await client.request('list');
-  const words = new Set(
-    slots.flatMap((/** @type {SlotStatus} */ { id, name, namespace }) => [String(id), name, namespace]),
-  );
-  return targets.map((target, at) => (isScript[at] && !words.has(target) ? resolve(cwd, target) : target));
+export function asCaller(
+  { cwd, env, node, talk, manager },
+  send = async (method, params) => (await manager()).request(method, params),
+) {
+  return Object.assign(send, { cwd, env, node, talk, warn: talk });
 }

@@ -29,14 +29,18 @@ import { loadConfig, STDIN } from './load.js';
  * @property {unknown} [value]  The content, if the caller does not give a file.
  * @property {string | null} [env]  The environment whose `env_<name>` is added to `env`.
  * @property {string | null} [only]  Names of apps, separated by commas or spaces. Default: all.
- * @property {string} cwd
- * @property {Record<string, string | undefined>} shell  Variables of the shell. Pass `process.env`
- *   itself, because a config file that is code may add to it.
- * @property {{ file: string, version: string }} node  The Node.js that runs this command.
  * @property {() => Promise<string>} [stdin]
- * @property {(sentence: string) => void} [talk]
  * @property {Record<string, any>} [options]  Options of the command line, by key. They apply to
  *   every app.
+ */
+
+/**
+ * @typedef {object} Shell
+ * @property {string} cwd
+ * @property {Record<string, string | undefined>} env  Pass `process.env` itself, because a config
+ *   file that is code may add to it.
+ * @property {{ file: string, version: string }} node  The Node.js that runs this command.
+ * @property {(sentence: string) => void} [talk]  Called while the code of a file runs for long.
  */
 
 /**
@@ -49,14 +53,15 @@ import { loadConfig, STDIN } from './load.js';
  */
 
 /**
+ * @param {Shell} shell
  * @param {Wanted} wanted
  * @param {{ isPartial?: boolean }} [o]  isPartial: a fault of an app leaves out this app alone.
  * @returns {Promise<Config>}  Rejects like describeConfig(), and with one ERR_NCLUST_BAD_CONFIG for
  *   all faults (data.faults).
  */
-export async function readConfig(wanted, { isPartial = false } = {}) {
-  const { file, shown, folder, entries, faults, warnings, deploy } = await describeConfig(wanted);
-  const surroundings = { cwd: wanted.cwd, env: wanted.shell, node: wanted.node, folder, envName: wanted.env ?? null };
+export async function readConfig(shell, wanted, { isPartial = false } = {}) {
+  const { file, shown, folder, entries, faults, warnings, deploy } = await describeConfig(shell, wanted);
+  const surroundings = { ...shell, folder, envName: wanted.env ?? null };
   const built = entries.map((entry) => buildSpecFromEntry(entry, surroundings));
   const all = [...faults, ...built.flatMap((one) => one.faults)];
   const specs = built.flatMap((one) => (one.spec === null || one.faults.length > 0 ? [] : one.spec));
@@ -66,7 +71,7 @@ export async function readConfig(wanted, { isPartial = false } = {}) {
     file,
     specs,
     refused,
-    warnings: [...readPm2Variables(wanted.shell).warnings, ...warnings, ...built.flatMap((one) => one.warnings)],
+    warnings: [...readPm2Variables(shell.env).warnings, ...warnings, ...built.flatMap((one) => one.warnings)],
     deploy,
   };
 }
@@ -74,15 +79,16 @@ export async function readConfig(wanted, { isPartial = false } = {}) {
 /**
  * Reads only the names of the apps. Ignores faults that matter only when an app starts, because a
  * command that stops apps must work even if their scripts are gone.
+ * @param {Shell} shell
  * @param {Wanted} wanted
- * @returns {Promise<{ file: string | null, names: string[], warnings: string[] }>}
+ * @returns {Promise<{ file: string | null, names: string[] }>}
  */
-export async function readNames(wanted) {
-  const { file, shown, entries, faults, warnings } = await describeConfig(wanted);
+export async function readNames(shell, wanted) {
+  const { file, shown, entries, faults, warnings } = await describeConfig(shell, wanted);
   const nameless = entries.filter(({ options }) => options.name === undefined);
   const all = [...faults, ...nameless.flatMap((entry) => entry.faults)];
   if (all.length > 0) throw badConfig(shown, all, warnings);
-  return { file, names: [...new Set(entries.map(({ options }) => options.name))], warnings: [] };
+  return { file, names: [...new Set(entries.map(({ options }) => options.name))] };
 }
 
 /**
@@ -97,22 +103,15 @@ export async function readNames(wanted) {
  */
 
 /**
+ * @param {Shell} shell
  * @param {Wanted} wanted
  * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG if the file cannot be read,
  *   _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env` and `options`.
  */
-export async function describeConfig({
-  file: given = null,
-  value: object,
-  env = null,
-  only = null,
-  cwd,
-  shell,
-  node,
-  stdin = () => text(process.stdin),
-  talk = () => {},
-  options = {},
-}) {
+export async function describeConfig(
+  { cwd, env: variables, node, talk = () => {} },
+  { file: given = null, value: object, env = null, only = null, stdin = () => text(process.stdin), options = {} },
+) {
   const isObject = object !== undefined;
   const path = isObject
     ? null
@@ -132,7 +131,7 @@ export async function describeConfig({
           env,
           version: node.version,
           stdin,
-          patience: () => ({ ...evaluationLimits(shell), talk }),
+          patience: () => ({ ...evaluationLimits(variables), talk }),
         });
   const shape = readShape(value);
   const read = [
@@ -141,7 +140,7 @@ export async function describeConfig({
     ...oddities.filter(({ keyPath }) => placeOf(keyPath).isEntry).map(({ keyPath }) => emptyEntry(keyPath)),
   ];
   const deployed = readDeployed(shape.deploy, env);
-  const choice = { options, env, deployed: deployed.variables, folder, shellCwd: cwd, path: shell.PATH };
+  const choice = { options, env, deployed: deployed.variables, folder, shellCwd: cwd, path: variables.PATH };
   const all = read.map((entry) => completeEntry(entry, choice));
   const odd = placeOddities(oddities, all);
   const entries = chosen(shown, withUniqueNames(all), only);

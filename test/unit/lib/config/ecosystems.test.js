@@ -28,7 +28,8 @@ afterEach(() => {
   delete process.env.ECOSYSTEM_GREETING;
 });
 
-const read = (file, wanted = {}) => readConfig({ file, cwd: FOLDER, shell: { PATH: bin }, node: NODE, ...wanted });
+const read = (file, { shell = { PATH: bin }, ...wanted } = {}) =>
+  readConfig({ cwd: FOLDER, env: shell, node: NODE }, { file, ...wanted });
 
 /** The expected apps of each file, by their names. */
 const MEANT = [

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
-import { changesBySettings } from '../../../../lib/library/settings.js';
+import { changesOf, readSettings } from '../../../../lib/library/settings.js';
 import { makeSpec } from '../../control/make-spec.js';
 
-test('settings change attributes that have no option, too', () => {
+test('settings change attributes that have no option, too', async () => {
   const warnings = [];
   const settings = { secrets: { TOKEN: '/run/token' }, watch_options: { depth: 1 }, env: { A: 1 }, script: 'other.js' };
   const slots = /** @type {any} */ ([{ name: 'api', spec: makeSpec({ name: 'api' }) }]);
-  const { spec, specs } = changesBySettings(settings, slots, { cwd: '/', onWarning: (text) => warnings.push(text) });
+  const read = readSettings(settings, (text) => warnings.push(text));
+  const { spec, specs } = await changesOf({ request: async () => ({ slots }) }, ['api'], read, /** @type {any} */ ({}));
   expect({ spec, specs }).toMatchObject({
     spec: { secrets: { TOKEN: { file: '/run/token' } }, watchOptions: { depth: 1 } },
     specs: { api: { env: { A: '1' } } },

@@ -28,7 +28,8 @@ function write(name, text, mode = 0o644) {
 /** Reads an object, as the library does, because it can hold undefined and functions. */
 const read = (value, o) =>
   readConfig(
-    { value, cwd: folder, shell: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin` }, node: NODE },
+    { cwd: folder, env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin` }, node: NODE },
+    { value },
     { isPartial: false, ...o },
   );
 
@@ -199,8 +200,8 @@ describe('one word too much', () => {
 
 test('a bad variable of PM2 keeps no app from starting, and is reported once', async () => {
   const value = { apps: [app, { ...app, name: 'other' }] };
-  const wanted = { value, cwd: folder, shell: { PM2_KILL_TIMEOUT: 'abc' }, node: NODE };
-  expect(await readConfig(wanted)).toMatchObject({
+  const shell = { cwd: folder, env: { PM2_KILL_TIMEOUT: 'abc' }, node: NODE };
+  expect(await readConfig(shell, { value })).toMatchObject({
     specs: [{ killTimeoutMs: (await readApp({})).spec.killTimeoutMs }, {}],
     warnings: [expect.stringContaining('PM2_KILL_TIMEOUT is "abc"')],
   });

@@ -21,7 +21,7 @@ function write(files) {
   }
 }
 
-const read = (wanted = {}) => readConfig({ cwd: folder, shell: { PATH: '/nowhere' }, node: NODE, ...wanted });
+const read = ({ cwd = folder, ...wanted } = {}) => readConfig({ cwd, env: { PATH: '/nowhere' }, node: NODE }, wanted);
 
 const readApps = (apps, wanted) => {
   write({ 'apps.json': { apps } });
@@ -370,7 +370,7 @@ describe('a choice from a config file', () => {
 
   test('readNames() has all names, even if a script is missing', async () => {
     write({ 'x.json': apps });
-    expect((await readNames({ file: 'x.json', cwd: folder, shell: {}, node: NODE })).names).toEqual([
+    expect((await readNames({ cwd: folder, env: {}, node: NODE }, { file: 'x.json' })).names).toEqual([
       'api',
       'npm run worker',
       'broken',
