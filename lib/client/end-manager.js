@@ -6,41 +6,54 @@ import { withDeadline } from '../shared/deadline.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { newToken, openClient } from './client.js';
-import { connectOnly, connectOrLaunch } from './connect.js';
+import { connectOnly, connectOrLaunch, createDeadline } from './connect.js';
 import { waitUntilLeft } from './keeper-socket.js';
 import { countSavedApps } from './not-running.js';
 
-/** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from './client.js' */
 
 /** Time limit for each wait for the exit of the manager after its answer to `kill`, in ms. */
 const END_DEADLINE_MS = 10_000;
 
 /**
- * Stops every app, then the manager.
- * @param {Context} context
- * @param {string[]} _targets
- * @param {Record<string, any>} options
+ * A manager that dies this often before it has ended the apps probably dies because of the request.
  */
-export async function kill(context, _targets, { json }) {
-  // Starts a manager if apps are saved: the apps may have outlived a manager that died, and only a
-  // manager finds and ends them.
-  const wasRunning =
-    (await endWithoutFolder(context.home)) ||
-    (await endingSilent(context.home, async (hasEnded) => {
-      const running = hasEnded ? null : await context.runningManager();
-      const client =
-        running ?? (hasEnded || countSavedApps(context.home) > 0 ? await launchAndOpen(context.home) : null);
-      if (client) await killAndWait(client, context.home);
-      return client !== null;
-    }));
-  if (!json)
-    context.talk(
-      wasRunning
-        ? 'All apps and the manager have exited.'
-        : `No nclust runs in ${context.home}; there is nothing to stop.`,
+const MAX_TRIES = 3;
+
+/**
+ * Ends every app, then the manager, over a connection that does not start it again.
+ * @param {string} home
+ * @param {object} [o]
+ * @param {AbortSignal} [o.signal]
+ * @param {typeof openClient} [o.open]
+ * @returns {Promise<{ wasRunning: boolean }>}  Resolves when keeper and control are gone.
+ */
+export async function endManager(home, { signal, open = openClient } = {}) {
+  if (await endWithoutFolder(home)) return { wasRunning: true };
+  const reach = (/** @type {AbortSignal | undefined} */ one) => connectOnly(home, one);
+  const openRunning = () => unlessLost(open(reach, reach, { signal }));
+  return endingSilent(home, async (hasEnded) => {
+    for (let tried = 0; tried < MAX_TRIES; tried += 1) {
+      let client = await openRunning();
+      // Starts a manager if apps are saved: the apps may have outlived a manager that died, and
+      // only a manager finds and ends them.
+      if (!client && (hasEnded || countSavedApps(home) > 0)) {
+        // Opens another connection, because this one would start the manager again after its end.
+        (await connectOrLaunch(home, signal)).destroy();
+        client = await openRunning();
+      }
+      if (!client) return { wasRunning: tried > 0 };
+      if (await tryKill(client, signal)) {
+        await waitUntilGone(home, client, signal);
+        return { wasRunning: true };
+      }
+    }
+    throw new NclustError(
+      'ERR_NCLUST_CONNECTION_LOST',
+      `The manager exited ${MAX_TRIES} times before it had stopped every app.`,
+      { hint: 'Its log is nclust.log in the home.' },
     );
-  return { wasRunning };
+  });
 }
 
 /**
@@ -81,39 +94,16 @@ async function endingSilent(home, attempt) {
 }
 
 /**
- * Control answers just before it exits. This function waits for the exit, so that the next command
- * does not find the old manager. Ignores ERR_NCLUST_CONNECTION_LOST, because it usually means that
- * the manager has already exited.
- * @param {Client} client
- * @param {string} home
+ * @param {Client} client  tryKill() closes the client.
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<boolean>}  False: the manager died before it had stopped every app.
  */
-async function killAndWait(client, home) {
-  const { keeperPid = 0, controlPid = 0 } = client.hello ?? {};
+async function tryKill(client, signal) {
   try {
-    await requestKill(client);
-  } catch (error) {
-    if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_CONNECTION_LOST') throw error;
+    return (await unlessLost(requestKill(client, signal))) !== null;
   } finally {
     await client.close();
   }
-  const signal = AbortSignal.timeout(END_DEADLINE_MS);
-  // Waits at the socket of the current keeper, because it may have replaced the keeper in `hello`.
-  const hasLeft = await waitUntilLeft(homePaths(home).run, signal).then(
-    () => true,
-    () => false,
-  );
-  const isOver =
-    hasLeft &&
-    (await waitForEnd(
-      [keeperPid, controlPid].filter((pid) => pid > 0),
-      END_DEADLINE_MS,
-    ));
-  if (!isOver)
-    throw new NclustError(
-      'ERR_NCLUST_DAEMON_UNREACHABLE',
-      `Every app has exited, but the manager (pids ${keeperPid} and ${controlPid}) did not exit within ` +
-        `${END_DEADLINE_MS / 1_000}s.`,
-    );
 }
 
 /** Control must answer `hello` within this time while it ends the apps, in ms. */
@@ -147,94 +137,29 @@ function throwSilent() {
 }
 
 /**
- * A manager that dies this often before it has ended the apps probably dies because of the request.
- */
-const MAX_TRIES = 3;
-
-/**
- * Ends every app, then the manager, over a connection that does not start it again.
- * @param {string} home
- * @param {AbortSignal} signal
- * @returns {Promise<{ wasRunning: boolean }>}  Resolves when keeper and control are gone.
- */
-export async function endManager(home, signal) {
-  if (await endWithoutFolder(home)) return { wasRunning: true };
-  return endingSilent(home, (hasEnded) => tryToEnd(home, signal, hasEnded));
-}
-
-/**
- * @param {string} home
- * @param {AbortSignal} signal
- * @param {boolean} hasEnded
- */
-async function tryToEnd(home, signal, hasEnded) {
-  for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-    // Starts a manager if apps are saved: the apps may have outlived a manager that died, and only
-    // a manager finds and ends them.
-    const client =
-      (await unlessLost(open(home, signal))) ??
-      (hasEnded || countSavedApps(home) > 0 ? await launchAndOpen(home, signal) : null);
-    if (!client) return { wasRunning: tried > 0 };
-    if (await tryKill(client, signal)) {
-      await waitUntilGone(home, client, signal);
-      return { wasRunning: true };
-    }
-  }
-  throw new NclustError(
-    'ERR_NCLUST_CONNECTION_LOST',
-    `The manager exited ${MAX_TRIES} times before it had stopped every app.`,
-    { hint: 'Its log is nclust.log in the home.' },
-  );
-}
-
-/**
- * @param {Client} client  tryKill() closes the client.
- * @param {AbortSignal} signal
- * @returns {Promise<boolean>}  False: the manager died before it had stopped every app.
- */
-async function tryKill(client, signal) {
-  try {
-    return (await unlessLost(requestKill(client, signal))) !== null;
-  } finally {
-    await client.close();
-  }
-}
-
-/**
+ * Control answers just before it exits. This function waits for the exit, so that the next command
+ * does not find the old manager.
  * @param {string} home
  * @param {Client} client
- * @param {AbortSignal} signal
+ * @param {AbortSignal | undefined} caller
  */
-async function waitUntilGone(home, { hello }, signal) {
-  await waitUntilLeft(homePaths(home).run, signal);
+async function waitUntilGone(home, { hello }, caller) {
+  const { signal, release } = createDeadline(END_DEADLINE_MS, caller);
+  // Waits at the socket of the current keeper, because it may have replaced the keeper in `hello`.
+  const hasLeft = await waitUntilLeft(homePaths(home).run, signal)
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(release);
+  caller?.throwIfAborted();
   const pids = [hello?.keeperPid ?? 0, hello?.controlPid ?? 0].filter((pid) => pid > 0);
-  if (await waitForEnd(pids, END_DEADLINE_MS)) return;
+  if (hasLeft && (await waitForEnd(pids, END_DEADLINE_MS))) return;
   throw new NclustError(
     'ERR_NCLUST_DAEMON_UNREACHABLE',
     `Every app has exited, but the manager (pids ${pids.join(' and ')}) did not exit within ` +
       `${END_DEADLINE_MS / 1_000}s.`,
   );
-}
-
-/**
- * @param {string} home
- * @param {AbortSignal} [signal]
- */
-function open(home, signal) {
-  const reach = (/** @type {AbortSignal | undefined} */ one) => connectOnly(home, one);
-  return openClient(reach, reach, { signal });
-}
-
-/**
- * Replaces the connection that has started the manager, because it would start the manager again
- * after its end.
- * @param {string} home
- * @param {AbortSignal} [signal]
- */
-async function launchAndOpen(home, signal) {
-  const socket = await connectOrLaunch(home, signal);
-  socket.destroy();
-  return unlessLost(open(home, signal));
 }
 
 /**

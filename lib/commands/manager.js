@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { carryOut } from '../cli/session/await-change.js';
+import { endManager } from '../client/end-manager.js';
 import { notRunningError, printNotRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 
@@ -140,6 +141,19 @@ export function waitForAnswer(client, over) {
     over.addEventListener('abort', () => clearTimeout(timer), { once: true });
     later();
   });
+}
+
+/**
+ * Stops every app, then the manager.
+ * @param {Context} context
+ * @param {string[]} _targets
+ * @param {Record<string, any>} options
+ */
+export async function kill({ home, open, talk }, _targets, { json }) {
+  const { wasRunning } = await endManager(home, { open });
+  if (!json)
+    talk(wasRunning ? 'All apps and the manager have exited.' : `No nclust runs in ${home}; there is nothing to stop.`);
+  return { wasRunning };
 }
 
 /** @param {Context} context */

@@ -270,7 +270,7 @@ export class Nclust {
 
   /** @type {Api['kill']} */
   kill(o = {}) {
-    return this.#calls.call('kill', o, (_, signal) => endManager(this.#calls.home, signal));
+    return this.#calls.call('kill', o, (_, signal) => endManager(this.#calls.home, { signal }));
   }
 
   /**

@@ -2,10 +2,9 @@
 // Must not: use the home of the user, or leave a process behind.
 // Start at: this file, then output.js; first-process.js is for pid 1 in a container.
 import { setTimeout as pause } from 'node:timers/promises';
-import { createContext } from '../cli/session/context.js';
 import { newToken, openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';
-import { kill } from '../client/end-manager.js';
+import { endManager } from '../client/end-manager.js';
 import { countSavedApps } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
@@ -13,7 +12,6 @@ import { outputSocket } from '../shared/wire/output-frame.js';
 import { killedSlots, judge, describeGivenUp } from './verdict.js';
 import { openOutput } from './output.js';
 
-/** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from '../client/client.js' */
 /** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { LogStream, SlotStatus } from '../shared/wire/protocol.js' */
@@ -38,7 +36,6 @@ const KILLED = 137;
 
 /**
  * @typedef {object} RunParts
- * @property {Context} context  Context of the command. Its home is not used.
  * @property {string} home  The home of this run.
  * @property {{ out: Sink, err: Sink }} sinks
  * @property {(name: string, stream: LogStream) => LogStream} outputOf
@@ -57,9 +54,8 @@ const KILLED = 137;
 export async function runForeground(
   specs,
   { delayMs, isAutoExit },
-  { context: given, home, sinks, outputOf, shape, showMessage, listen },
+  { home, sinks, outputOf, shape, showMessage, listen },
 ) {
-  const context = createContext({ ...given, home, talk: () => {}, screen: null });
   let nudge = () => {};
   /** @type {Client | null} */
   let client = null;
@@ -102,9 +98,9 @@ export async function runForeground(
     for (const { name, id } of late) showMessage(`"${name}" (id ${id}) did not exit in time and was killed.`);
     return late.length > 0 ? KILLED : 0;
   } finally {
-    await kill(context, [], { json: true }).catch((error) => showMessage(error.message));
+    await endManager(home).catch((error) => showMessage(error.message));
     const isWhole = await output.close();
-    await Promise.all([client?.close(), context.close()]);
+    await client?.close();
     const isShown = isWhole && !(await Promise.all([sinks.out.flush(), sinks.err.flush()])).includes(false);
     if (!isShown) showMessage('the last lines of output are lost, because their reader did not read them in time.');
   }

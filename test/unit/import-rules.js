@@ -97,7 +97,7 @@ export const RULES = {
   'lib/boot': ['lib/client', 'lib/config/spec', 'lib/shared'],
   'lib/cli': ['lib/cli/session', 'lib/cli/table', 'lib/render', 'lib/app-spec', 'lib/shared'],
   'lib/cli/session': ['lib/client', 'lib/render', 'lib/shared'],
-  'lib/cli/table': ['lib/client', 'lib/commands', 'lib/monit', 'lib/render', 'lib/shared'],
+  'lib/cli/table': ['lib/commands', 'lib/monit', 'lib/render', 'lib/shared'],
   'lib/client': ['lib/render', 'lib/shared'],
   'lib/commands': [
     'lib/boot',
@@ -144,7 +144,7 @@ export const RULES = {
   'lib/profile': ['lib/cli/session', 'lib/shared'],
   'lib/render': ['lib/config/options', 'lib/figures', 'lib/app-spec', 'lib/shared'],
   'lib/render/why': ['lib/figures', 'lib/render', 'lib/shared'],
-  'lib/run': ['lib/cli/session', 'lib/client', 'lib/render', 'lib/shared'],
+  'lib/run': ['lib/client', 'lib/render', 'lib/shared'],
   'lib/serve': ['lib/app-spec', 'lib/shared'],
   'lib/shared': [],
   'lib/shared/daemon': [],

@@ -23,6 +23,7 @@ import { warnOfForeignHome } from './foreign-home.js';
  * @property {ColourLevel} colourLevel
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C calls the listener and does
  *   not end the command. Returns a function that removes the listener.
+ * @property {typeof openClient} open  Warns first if the home belongs to another user.
  * @property {() => Promise<Client | null>} runningManager  Null if no manager runs. Never starts a
  *   manager. Returns the same connection each time.
  * @property {() => Promise<Client>} manager  Starts the manager if no manager runs, or if it dies
@@ -48,7 +49,7 @@ export function createContext(given) {
 
   let hasLooked = false;
   /** @type {typeof openClient} */
-  const openOurs = (...args) => {
+  const open = (...args) => {
     const warning = hasLooked ? null : warnOfForeignHome(given.env);
     hasLooked = true;
     if (warning !== null) given.talk(warning);
@@ -61,7 +62,7 @@ export function createContext(given) {
     let opening = null;
     /** @param {Parameters<typeof openClient>} how */
     return async (...how) => {
-      const attempt = (opening ??= openOurs(...how));
+      const attempt = (opening ??= open(...how));
       const client = await attempt.catch(() => null);
       if (client) clients.add(client);
       else if (opening === attempt) opening = null;
@@ -75,6 +76,7 @@ export function createContext(given) {
 
   return {
     ...given,
+    open,
     runningManager: () => passing(reach),
     manager: async () => /** @type {Client} */ (await lasting(launch)),
     managerIfRunning: () => lasting(reach, launch),

@@ -102,7 +102,7 @@ export const HOME = [
     help: 'stop every app, then the manager',
     options: [JSON_OPTION],
     load: load(
-      () => import('../../client/end-manager.js'),
+      () => import('../../commands/manager.js'),
       'kill',
       async () => () => '',
     ),

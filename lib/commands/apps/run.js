@@ -46,7 +46,6 @@ export async function run(context, words, options, args) {
       given.map((spec) => withoutFiles(spec, outputsOf(spec))),
       { delayMs, isAutoExit: options.autoExit !== false },
       {
-        context,
         home,
         sinks: { out, err },
         outputOf: (name, stream) => outputs.get(name)?.[stream] ?? stream,
