@@ -51,6 +51,8 @@ export async function perform(command, words, options, args, io) {
     talk: (sentence) => show(escapeControls(sentence)),
     show,
     screen: screenOf(options, io, levels.stderr),
+    isJson: options.json === true,
+    isWaiting: options.wait !== false,
     isTerminal: io.isTTY,
     colourLevel: level,
     onInterrupt: io.onInterrupt,

@@ -20,9 +20,9 @@ export function countSavedApps(home) {
   }
 }
 
-/** @param {Context} context */
-export function printNotRunning(context) {
-  context.talk(`No nclust runs in ${context.home}. ${nextStep(context.home)}`);
+/** @param {Pick<Context, 'home' | 'talk'>} context */
+export function printNotRunning({ home, talk }, show = talk) {
+  show(`No nclust runs in ${home}. ${nextStep(home)}`);
 }
 
 /** @param {Pick<Context, 'home'>} context */

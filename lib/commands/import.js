@@ -43,7 +43,7 @@ import { reachWithApps } from './apps/targets.js';
  * @param {Record<string, any>} options
  * @returns {Promise<Imported>}
  */
-export async function importList(context, [from, file], { live = false, dryRun = false, wait, json }) {
+export async function importList(context, [from, file], { live = false, dryRun = false }) {
   if (from !== 'pm2')
     throw new NclustError('ERR_NCLUST_USAGE', `import is given ${JSON.stringify(from)}; accepted: pm2.`, {
       hint: 'For a config file: nclust start <file>',
@@ -66,15 +66,15 @@ export async function importList(context, [from, file], { live = false, dryRun =
     all: [],
     exitStatus: refused.length > 0 ? 1 : 0,
   };
-  if (!json) tell(context, found);
+  tell(context, found);
   if (dryRun || fresh.length === 0) return found;
   const pid = readRunningPm2(list.pm2Home);
-  if (pid !== null && !json)
-    context.talk(`PM2 still runs (pid ${pid}). Apps that need a port of PM2 can start only after: pm2 kill`);
-  const { slots } = await carryOut(context, 'import', { apps: fresh, wait }, 'Taking over from PM2').catch((error) => {
+  if (pid !== null)
+    context.note(`PM2 still runs (pid ${pid}). Apps that need a port of PM2 can start only after: pm2 kill`);
+  const { slots } = await carryOut(context, 'import', { apps: fresh }, 'Taking over from PM2').catch((error) => {
     throw explained(error, pid);
   });
-  return { ...found, ...(await reportChange(context, slots, { done: wait ? 'Took over' : 'Taking over', json })) };
+  return { ...found, ...(await reportChange(context, slots, 'Took over', 'Taking over')) };
 }
 
 /** @param {Context} context */
@@ -96,10 +96,10 @@ function shown({ spec, resting }) {
  * @param {Imported} found
  */
 function tell(context, { source, apps, present, refused, warnings }) {
-  for (const warning of warnings) context.talk(warning);
-  for (const name of present) context.talk(`"${name}" is in the list already, and was not changed.`);
-  for (const { name, why } of refused) context.talk(`"${name}" cannot be taken over: ${why}`);
-  if (apps.length === 0) context.talk(`There is nothing to take over from ${source}.`);
+  for (const warning of warnings) context.note(warning);
+  for (const name of present) context.note(`"${name}" is in the list already, and was not changed.`);
+  for (const { name, why } of refused) context.note(`"${name}" cannot be taken over: ${why}`);
+  if (apps.length === 0) context.note(`There is nothing to take over from ${source}.`);
 }
 
 /**

@@ -22,15 +22,13 @@ export async function flush(context, words) {
 
 /**
  * @param {Context} context
- * @param {string[]} _words
- * @param {Record<string, any>} options
  * @returns {Promise<{}>}
  */
-export async function reloadLogs(context, _words, { json }) {
+export async function reloadLogs(context) {
   const client = await context.managerIfRunning();
   if (!client) throw notRunningError(context);
   const done = await client.request('reloadLogs');
-  if (!json) context.talk('All log files were reopened.');
+  context.note('All log files were reopened.');
   return done;
 }
 

@@ -20,22 +20,20 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
 /**
  * @param {Context} context
- * @param {string[]} _words
- * @param {Record<string, any>} options
  * @returns {Promise<Update>}  Resolves when the new manager answers. With `wait`, resolves when
  *   every app that was up is up again.
  */
-export async function update(context, _words, { wait, json }) {
+export async function update(context) {
   const client = await context.managerOfAnyVersion();
   const before = client?.hello;
   if (!client || !before) {
-    if (!json) printNotRunning(context);
+    printNotRunning(context, context.note);
     return { before: null, after: null, replaced: [], workers: 0 };
   }
   const { file, version } = context.node;
   const answered = new AbortController();
   const installation = { root: ROOT, node: file, nodeVersion: version };
-  const answer = carryOut(context, 'update', { ...installation, wait }, 'Updating nclust');
+  const answer = carryOut(context, 'update', installation, 'Updating nclust');
   /** @type {{ slots: unknown[], manager: Hello }} */
   const { slots, manager: after } = await Promise.race([answer, waitForAnswer(client, answered.signal)])
     .catch(explain)
@@ -45,7 +43,7 @@ export async function update(context, _words, { wait, json }) {
   const replaced = isNewKeeper ? ['control', 'keeper'] : after.controlPid !== before.controlPid ? ['control'] : [];
   /** @type {Update} */
   const done = { before, after, replaced, workers: isNewKeeper ? slots.length : 0 };
-  if (!json) context.talk(describe(done, wait));
+  context.note(describe(done, context.isWaiting));
   return done;
 }
 
@@ -146,13 +144,10 @@ export function waitForAnswer(client, over) {
 /**
  * Stops every app, then the manager.
  * @param {Context} context
- * @param {string[]} _targets
- * @param {Record<string, any>} options
  */
-export async function kill({ home, open, talk }, _targets, { json }) {
+export async function kill({ home, open, note }) {
   const { wasRunning } = await endManager(home, { open });
-  if (!json)
-    talk(wasRunning ? 'All apps and the manager have exited.' : `No nclust runs in ${home}; there is nothing to stop.`);
+  note(wasRunning ? 'All apps and the manager have exited.' : `No nclust runs in ${home}; there is nothing to stop.`);
   return { wasRunning };
 }
 

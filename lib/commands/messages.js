@@ -18,17 +18,16 @@ import { reachListed } from './apps/targets.js';
 /**
  * @param {Context} context
  * @param {string[]} words  The target, then the line.
- * @param {Record<string, any>} options
  * @returns {Promise<Outcome>}
  */
-export async function send(context, [word, ...line], options) {
+export async function send(context, [word, ...line]) {
   const { client, targets } = await reachListed(context, [word]);
   const { slots } = await client.request('sendInput', {
     target: targets[0],
     input: `${line.join(' ')}\n`,
     token: newToken(),
   });
-  return reportChange(context, slots, { done: 'Sent the line to', json: options.json });
+  return reportChange(context, slots, 'Sent the line to');
 }
 
 /**

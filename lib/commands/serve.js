@@ -62,10 +62,10 @@ export async function serve(context, [path, port], options) {
     env: { ...built.env, ...serveVariables({ ...settings, path: folder }) },
     version: appVersion(folder, readUser(built)),
   });
-  const { wait, force = false, json } = options;
-  const { slots } = await carryOut(context, 'start', { specs: [spec], wait, force }, `Starting ${spec.name}`);
-  if (!json) context.talk(`${folder} is served on http://${formatAddress(settings)}`);
-  return reportChange(context, slots, { done: wait ? 'Started' : 'Starting', json });
+  const { force = false } = options;
+  const { slots } = await carryOut(context, 'start', { specs: [spec], force }, `Starting ${spec.name}`);
+  context.note(`${folder} is served on http://${formatAddress(settings)}`);
+  return reportChange(context, slots, 'Started', 'Starting');
 }
 
 /** Names of the settings in messages. @type {Record<keyof ServeOptions, string>} */

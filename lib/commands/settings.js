@@ -29,33 +29,29 @@ export async function get(context, [key]) {
 /**
  * @param {Context} context
  * @param {string[]} words  Key and value.
- * @param {Record<string, any>} options
  * @returns {Promise<{ settings: ShownSetting[] }>}
  */
-export async function set(context, [key, value], { json }) {
+export async function set(context, [key, value]) {
   checkSetting(key, value); // An invalid value does not start a manager.
   const client = await context.manager();
   // An older manager does not report `unserved`.
   const { settings, unserved = null } = await client.request('set', { key, value });
-  if (!json) context.talk(`"${key}" is ${value} now.`);
-  if (!json && unserved) context.talk(unservedSentence(unserved));
+  context.note(`"${key}" is ${value} now.`);
+  if (unserved) context.note(unservedSentence(unserved));
   return { settings: selectKey(settings, key) };
 }
 
 /**
  * @param {Context} context
  * @param {string[]} words
- * @param {Record<string, any>} options
  * @returns {Promise<{ settings: ShownSetting[] }>}
  */
-export async function unset(context, [key], { json }) {
+export async function unset(context, [key]) {
   const client = await context.manager();
   const { settings, wasSet } = await client.request('unset', { key });
   const [shown] = selectKey(settings, key);
-  if (!json)
-    context.talk(
-      `"${key}" ${wasSet ? 'is not set any more' : 'was not set'}${shown ? `; the default is ${shown.value}` : ''}.`,
-    );
+  const byDefault = shown ? `; the default is ${shown.value}` : '';
+  context.note(`"${key}" ${wasSet ? 'is not set any more' : 'was not set'}${byDefault}.`);
   return { settings: shown ? [shown] : [] };
 }
 
@@ -63,10 +59,9 @@ export async function unset(context, [key], { json }) {
  * Checks all settings before it changes the first.
  * @param {Context} context
  * @param {string[]} words  One text of keys and values.
- * @param {Record<string, any>} options
  * @returns {Promise<{ settings: ShownSetting[] }>}
  */
-export async function multiset(context, [text], options) {
+export async function multiset(context, [text]) {
   const words = text.trim().split(/\s+/);
   if (words.length % 2 === 1)
     throw new NclustError(
@@ -76,19 +71,18 @@ export async function multiset(context, [text], options) {
   const pairs = Array.from({ length: words.length / 2 }, (_, at) => [words[2 * at], words[2 * at + 1]]);
   for (const [key, value] of pairs) checkSetting(key, value);
   const settings = [];
-  for (const pair of pairs) settings.push(...(await set(context, pair, options)).settings);
+  for (const pair of pairs) settings.push(...(await set(context, pair)).settings);
   return { settings };
 }
 
 /**
  * @param {Context} context
  * @param {string[]} words
- * @param {Record<string, any>} options
  * @returns {Promise<Awaited<ReturnType<typeof get>>>}
  */
-export async function conf(context, words, options) {
+export async function conf(context, words) {
   if (words.length < 2) return get(context, words);
-  return { ...(await set(context, words, options)), key: words[0] };
+  return { ...(await set(context, words)), key: words[0] };
 }
 
 /**

@@ -32,12 +32,12 @@ import { readSettingsFile, readSettingsText } from '../shared/settings/settings.
  * @param {Record<string, any>} options
  * @returns {Promise<WebAnswer>}
  */
-export async function web(context, _words, { listen, allowActions, allowRemote, newToken, off, open, json }) {
-  if (off) return end(context, json);
+export async function web(context, _words, { listen, allowActions, allowRemote, newToken, off, open }) {
+  if (off) return end(context);
   const client = await context.manager();
   /** @type {WebShown} */
   const answer = await client.request('web', { listen, mayAct: allowActions, allowRemote, isNewToken: newToken });
-  if (!json) for (const sentence of sentencesOf(answer)) context.talk(sentence);
+  sentencesOf(answer).forEach(context.note);
   const opener = openerIn(context.home);
   if (open) await openBrowser(answer.url, { opener, talk: context.talk });
   else if (newToken) await rm(opener, { force: true });
@@ -47,20 +47,18 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
 /**
  * Does not start a manager, because a new manager would restore all apps.
  * @param {Context} context
- * @param {boolean | undefined} isQuiet
  */
-async function end(context, isQuiet) {
+async function end(context) {
   const client = await context.runningManager();
   /** @type {WebEnded} */
   const answer = client ? await client.request('web', { isOff: true }) : forgetDashboard(context.home);
   await rm(openerIn(context.home), { force: true });
-  if (!isQuiet)
-    context.talk(
-      client
-        ? `The dashboard ${answer.wasOn ? 'is not served any more' : 'was not served'}.`
-        : `No nclust runs in "${context.home}", so no dashboard is ` +
-            `served.${answer.wasOn ? ' The next manager will not serve one either.' : ''}`,
-    );
+  context.note(
+    client
+      ? `The dashboard ${answer.wasOn ? 'is not served any more' : 'was not served'}.`
+      : `No nclust runs in "${context.home}", so no dashboard is ` +
+          `served.${answer.wasOn ? ' The next manager will not serve one either.' : ''}`,
+  );
   return answer;
 }
 

@@ -8,7 +8,7 @@ import { NclustError } from '../../shared/errors.js';
 /** @import { Context } from './context.js' */
 
 /**
- * Sends a change to the manager, and waits for it unless `given.wait` is false. Shows progress on
+ * Sends a change to the manager, and waits for it unless the user does not. Shows progress on
  * a terminal, elsewhere only what loads for long. Ctrl-C ends the wait, but not the change.
  * @param {Context} context
  * @param {Method} method
@@ -19,8 +19,8 @@ import { NclustError } from '../../shared/errors.js';
  */
 export async function carryOut(context, method, given, doing) {
   const client = await context.manager();
-  const params = { ...given, token: newToken() };
-  if (given.wait === false) return client.request(method, params);
+  const params = { ...given, wait: context.isWaiting, token: newToken() };
+  if (!context.isWaiting) return client.request(method, params);
   const board = context.screen ? createBoard(context.screen, doing) : null;
   const sayLoading = createLoadingNote(context);
   const ignore = client.onNotification(({ method: word, params: said }) => {

@@ -17,8 +17,11 @@ import { warnOfForeignHome } from './foreign-home.js';
  * @property {{ file: string, version: string }} node  The Node.js that runs the command.
  * @property {(sentence: string) => void} talk  Shows a message, never data. Escapes control
  *   characters.
+ * @property {(sentence: string) => void} note  Like `talk`, but not with --json.
  * @property {(text: string) => void} show  Like `talk`, but for rendered text with colours.
  * @property {Screen | null} screen  Null without a terminal.
+ * @property {boolean} isJson  Whether the user wants JSON.
+ * @property {boolean} isWaiting  False with --no-wait.
  * @property {boolean} isTerminal  Whether data goes to a terminal.
  * @property {ColourLevel} colourLevel
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C calls the listener and does
@@ -38,7 +41,7 @@ import { warnOfForeignHome } from './foreign-home.js';
 /**
  * @param {Pick<
  *   Context,
- *   | 'home' | 'cwd' | 'env' | 'node' | 'talk' | 'show' | 'screen' | 'isTerminal'
+ *   | 'home' | 'cwd' | 'env' | 'node' | 'talk' | 'show' | 'screen' | 'isJson' | 'isWaiting' | 'isTerminal'
  *   | 'colourLevel' | 'onInterrupt'
  * >} given
  * @returns {Context}
@@ -76,6 +79,7 @@ export function createContext(given) {
 
   return {
     ...given,
+    note: given.isJson ? () => {} : given.talk,
     open,
     runningManager: () => passing(reach),
     manager: async () => /** @type {Client} */ (await lasting(launch)),

@@ -26,27 +26,25 @@ export const VERBS = {
  * @param {Method} method
  * @param {Record<string, unknown>} params
  * @param {string[]} words  The apps, as the user named them.
- * @param {Record<string, any>} options
  * @returns {Promise<Outcome>}
  */
-export async function change(context, method, params, words, { wait, json }) {
+export async function change(context, method, params, words) {
   const [doing, done] = VERBS[method];
-  const { slots } = await carryOut(context, method, { ...params, wait }, `${doing} ${words.join(', ')}`);
-  return reportChange(context, slots, { done: wait ? done : doing, json });
+  const { slots } = await carryOut(context, method, params, `${doing} ${words.join(', ')}`);
+  return reportChange(context, slots, done, doing);
 }
 
 /**
  * @template {{ name: string }} T
  * @param {Context} context
  * @param {T[]} slots  Slots, or other records with the name of an app.
- * @param {object} o
- * @param {string} o.done  "Restarted".
- * @param {boolean} o.json
+ * @param {string} done  "Restarted".
+ * @param {string} [doing]  "Restarting", if the command has not waited.
  * @returns {Promise<{ slots: T[], all: SlotStatus[] }>}
  */
-export async function reportChange(context, slots, { done, json }) {
-  if (json) return { slots, all: [] };
-  context.talk(`${done} ${summarise(slots)}.`);
+export async function reportChange(context, slots, done, doing = done) {
+  if (context.isJson) return { slots, all: [] };
+  context.talk(`${context.isWaiting ? done : doing} ${summarise(slots)}.`);
   const client = await context.manager();
   const { slots: all, notices } = await client.request('list');
   for (const notice of notices) context.talk(notice);

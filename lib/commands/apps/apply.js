@@ -27,14 +27,13 @@ import { asCaller, reachWithApps } from './targets.js';
  *   ERR_NCLUST_APPLY_FAILED if an app failed.
  */
 export async function apply(context, words, options) {
-  const { wait, json, dryRun } = options;
   const { request, ...asked } = await askForPlan(context, words, options);
-  if (dryRun) return { ...asked, all: [] };
+  if (options.dryRun) return { ...asked, all: [] };
   const paint = context.screen?.paint ?? createPaint(0);
-  if (!json) context.show(renderPlan(asked, { paint, isWhole: false }).trimEnd());
+  if (!context.isJson) context.show(renderPlan(asked, { paint, isWhole: false }).trimEnd());
 
   /** @type {AskedPlan} */
-  const done = await carryOut(context, 'apply', { ...request, wait }, `Applying ${asked.shown}`);
+  const done = await carryOut(context, 'apply', request, `Applying ${asked.shown}`);
   const { plan, left, slots } = done;
   const changed = new Set(plan.filter(({ action }) => action !== 'none').map(({ name }) => name));
   const changedSlots = [
@@ -42,8 +41,8 @@ export async function apply(context, words, options) {
     ...plan.filter(({ action }) => action === 'delete'),
   ];
   const all =
-    json || changed.size > 0
-      ? (await reportChange(context, changedSlots, { done: wait ? 'Changed' : 'Changing', json })).all
+    context.isJson || changed.size > 0
+      ? (await reportChange(context, changedSlots, 'Changed', 'Changing')).all
       : (await (await context.manager()).request('list')).slots;
   return { plan, left, slots, all, shown: asked.shown, exitStatus: 0 };
 }

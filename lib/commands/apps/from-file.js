@@ -43,18 +43,18 @@ function quoteAll(words) {
  * @param {string[]} args  For every app of the file. Empty: the arguments in the file.
  * @returns {Promise<Outcome>}
  */
-export async function renewFromFile(context, how, file, { env, only, wait, json }, read, args) {
+export async function renewFromFile(context, how, file, { env, only }, read, args) {
   const { renewApps } = await import('../../library/changes.js');
   const isCounted = read.instances !== undefined;
   const [doing, done] = VERBS[how];
   const caller = asCaller(context, (method, params = {}) => {
     const names = /** @type {{ name: string }[]} */ (params.specs).map(({ name }) => name);
-    return carryOut(context, method, { ...params, wait }, `${doing} ${names.join(', ')}`);
+    return carryOut(context, method, params, `${doing} ${names.join(', ')}`);
   });
   const wanted = { file, env, only, options: forEveryApp(context, read, args) };
   const { slots, plan, refused } = await renewApps(caller, how, wanted, { isPartial: true, isCounted });
-  if (!json && !isCounted) for (const sentence of plan.flatMap(explainInstances)) context.talk(sentence);
-  const outcome = await reportChange(context, slots, { done: wait ? done : doing, json });
+  if (!isCounted) plan.flatMap(explainInstances).forEach(context.note);
+  const outcome = await reportChange(context, slots, done, doing);
   if (!refused) return outcome;
   const started = [...new Set(slots.map(({ name }) => name))];
   const { code, message, hint, data } = refused;

@@ -54,7 +54,7 @@ async function replace(context, how, words, options, args = [], more = {}) {
   const { client, targets } = await reachListed(context, words);
   const shell = options.updateEnv ? { env: snapshot(context.env) } : {};
   const changes = await changesOf(client, targets, { ...read, args }, context);
-  return change(context, how, { targets, ...changes, ...shell, ...more }, words, options);
+  return change(context, how, { targets, ...changes, ...shell, ...more }, words);
 }
 
 /**

@@ -14,10 +14,10 @@ import { NclustError } from '../../shared/errors.js';
  * @returns {Promise<{ file: string, apps: number }>}  Throws ERR_NCLUST_EMPTY_LIST if the
  *   list is empty, unless `force` is true.
  */
-export async function save(context, _targets, { force = false, json }) {
+export async function save(context, _targets, { force = false }) {
   const client = await context.manager();
   const saved = await client.request('save', { force, token: newToken() });
-  if (!json) context.talk(`Saved ${saved.apps === 1 ? 'one app' : `${saved.apps} apps`}.`);
+  context.note(`Saved ${saved.apps === 1 ? 'one app' : `${saved.apps} apps`}.`);
   return saved;
 }
 
@@ -25,25 +25,22 @@ export async function save(context, _targets, { force = false, json }) {
  * If no manager runs, a new manager restores the apps of the last manager, even if the list was not
  * saved.
  * @param {Context} context
- * @param {string[]} _targets
- * @param {Record<string, any>} options
  * @returns {Promise<Outcome>}  Throws ERR_NCLUST_DUMP_MISSING if there is nothing to restore.
  */
-export async function resurrect(context, _targets, options) {
+export async function resurrect(context) {
   const isListKept = !(await context.runningManager()) && countSavedApps(context.home) > 0;
-  const saved = await startSaved(context, options.wait, isListKept);
+  const saved = await startSaved(context, isListKept);
   const slots = isListKept ? (await (await context.manager()).request('list')).slots : saved;
-  return reportChange(context, slots, { done: 'Restored', json: options.json });
+  return reportChange(context, slots, 'Restored');
 }
 
 /**
  * @param {Context} context
- * @param {boolean} wait
  * @param {boolean} mayBeMissing
  */
-async function startSaved(context, wait, mayBeMissing) {
+async function startSaved(context, mayBeMissing) {
   try {
-    return (await carryOut(context, 'resurrect', { wait }, 'Restoring the saved apps')).slots;
+    return (await carryOut(context, 'resurrect', {}, 'Restoring the saved apps')).slots;
   } catch (error) {
     if (mayBeMissing && error instanceof NclustError && error.code === 'ERR_NCLUST_DUMP_MISSING') return [];
     throw error;
@@ -52,13 +49,11 @@ async function startSaved(context, wait, mayBeMissing) {
 
 /**
  * @param {Context} context
- * @param {string[]} _words
- * @param {Record<string, any>} options
  * @returns {Promise<{ file: string, apps: number }>}
  */
-export async function cleardump(context, _words, { json }) {
+export async function cleardump(context) {
   const client = await context.manager();
   const saved = await client.request('save', { isEmpty: true, force: true, token: newToken() });
-  if (!json) context.talk('Saved an empty list.');
+  context.note('Saved an empty list.');
   return saved;
 }

@@ -31,32 +31,31 @@ export function deleteApps(context, words, options) {
 async function endApps(context, method, words, options, more) {
   const { targets, all } = await reachTargets(context, words, options);
   if (targets.length === 0) return { slots: [], all };
-  return change(context, method, { targets, ...more }, words, options);
+  return change(context, method, { targets, ...more }, words);
 }
 
 /**
  * `words`: the app and the number: "4", "+2", "-1", "max", "50%".
  * @type {Command}
  */
-export async function scale(context, [word, instances], options) {
+export async function scale(context, [word, instances]) {
   const { targets } = await reachListed(context, [word]);
-  return change(context, 'scale', { target: targets[0], instances }, [word], options);
+  return change(context, 'scale', { target: targets[0], instances }, [word]);
 }
 
 /** @type {Command} */
-export async function reset(context, words, { json }) {
+export async function reset(context, words) {
   const { client, targets } = await reachListed(context, words);
   const { slots } = await client.request('reset', { targets, token: newToken() });
-  return reportChange(context, slots, { done: 'Reset the counters of', json });
+  return reportChange(context, slots, 'Reset the counters of');
 }
 
 /**
  * @param {Context} context
  * @param {string[]} given  The signal, then the targets.
- * @param {Record<string, any>} options
  * @returns {Promise<Outcome>}  The processes that got the signal.
  */
-export async function sendSignal(context, [word, ...words], options) {
+export async function sendSignal(context, [word, ...words]) {
   const signal = signalName(word);
   if (!signal) {
     throw new NclustError('ERR_NCLUST_BAD_SIGNAL', `"${word}" is not a signal of this system.`, {
@@ -75,5 +74,5 @@ export async function sendSignal(context, [word, ...words], options) {
       },
     );
   }
-  return reportChange(context, signalled, { done: `Sent ${signal} to`, json: options.json });
+  return reportChange(context, signalled, `Sent ${signal} to`);
 }

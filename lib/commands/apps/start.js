@@ -62,13 +62,13 @@ export async function start(context, targets, options, args) {
   if (specs.length > 0) for (const warning of readPm2Variables(context.env).warnings) context.talk(warning);
   for (const warning of specs.flatMap((spec) => warnAboutCluster(spec, read))) context.talk(warning);
 
-  const { wait, force = false } = options;
+  const { force = false } = options;
   if (read.name === undefined && !force) assertNamesFree(specs, known);
   for (const warning of specs.flatMap(warnAboutChannel)) context.talk(warning);
 
   /** @type {Send} */
   const send = async (method, params, names) =>
-    (await carryOut(context, method, { ...params, wait }, `Starting ${names.join(', ')}`)).slots;
+    (await carryOut(context, method, params, `Starting ${names.join(', ')}`)).slots;
   const names = specs.map(({ name }) => name);
   const started = specs.length === 0 ? [] : await send('start', { specs, force }, names);
   /** @type {[Method, object]} */
@@ -77,11 +77,9 @@ export async function start(context, targets, options, args) {
   const renewed = changed.length === 0 ? [] : await startChanged(context, changed, { read, args, options }, send);
   const slots = [...started, ...again, ...renewed];
   const isOnlyAdded = read.autostart === false && again.length + renewed.length === 0;
-  const shown = await reportChange(context, slots, {
-    done: isOnlyAdded ? 'Added, but not started:' : wait ? 'Started' : 'Starting',
-    json: options.json,
-  });
-  if (wait && !options.json) warnAboutSilentApps(context, shown.slots);
+  const [done, doing] = isOnlyAdded ? ['Added, but not started:'] : ['Started', 'Starting'];
+  const shown = await reportChange(context, slots, done, doing);
+  if (context.isWaiting) warnAboutSilentApps(context, shown.slots);
   return shown;
 }
 
@@ -217,8 +215,8 @@ function warnAboutSilentApps(context, slots) {
   for (const name of new Set(silent.map((slot) => slot.name))) {
     const its = silent.filter((slot) => slot.name === name);
     const failure = its.find((slot) => slot.listenFailure)?.listenFailure;
-    if (failure) context.talk(`"${name}" ${describeListenFailure(failure)}.`);
-    else if (its[0].mode === 'cluster') context.talk(`"${name}" does not listen on a port or socket yet.`);
+    if (failure) context.note(`"${name}" ${describeListenFailure(failure)}.`);
+    else if (its[0].mode === 'cluster') context.note(`"${name}" does not listen on a port or socket yet.`);
   }
 }
 
