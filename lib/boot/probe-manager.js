@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { findKeeper } from '../client/keeper-socket.js';
-import { tryConnect } from '../client/try-connect.js';
+import { findKeeper, KEEPER_LINE_MAX_BYTES, readKeeperLine } from '../client/keeper-socket.js';
+import { readUntil, tryConnect } from '../client/try-connect.js';
 import { namesIn } from '../shared/daemon/files.js';
 import { locksAmong } from '../shared/daemon/keeper-locks.js';
 import { createLineReader } from '../shared/daemon/lines.js';
@@ -13,8 +13,6 @@ import { parseLine, requestLine } from '../shared/wire/rpc.js';
 
 /** Pause before the next attempt if the queue of the keeper socket is full, in ms. */
 const PAUSE_MS = 20;
-
-const KEEPER_LINE_MAX_BYTES = 64 * 1024;
 
 /**
  * A connection to the keeper socket that stays until one side ends it.
@@ -62,7 +60,7 @@ function welcomed(socket, signal) {
       resolve(visit);
     };
     const onLine = (/** @type {string} */ line) => {
-      const said = readLine(line);
+      const said = readKeeperLine(line);
       if (said.event !== undefined) controlPid = said.event === 'control-ready' ? (said.pid ?? null) : null;
       if (said.keeper)
         finish({ keeperPid: said.keeper.pid, controlPid: () => controlPid, gone, leave: () => socket.destroy() });
@@ -85,18 +83,6 @@ export function hasLeft(run) {
 }
 
 /**
- * @param {string} line
- * @returns {{ event?: string, pid?: number, keeper?: { pid: number } }}
- */
-function readLine(line) {
-  try {
-    return JSON.parse(line) ?? {};
-  } catch {
-    return {};
-  }
-}
-
-/**
  * Asks control for the list over a new connection, to see whether control answers.
  * @param {string} sock
  * @param {AbortSignal} signal
@@ -105,22 +91,9 @@ function readLine(line) {
 export async function askControl(sock, signal) {
   const socket = await tryConnect(sock, signal).catch(() => null);
   if (socket === null || socket === 'busy') return null;
-  return new Promise((resolve) => {
-    /** @param {string} [line] */
-    const finish = (line) => {
-      signal.removeEventListener('abort', onAbort);
-      socket.destroy();
-      resolve(line === undefined ? null : slotsIn(line));
-    };
-    const onAbort = () => finish();
-    signal.addEventListener('abort', onAbort, { once: true });
-    const read = createLineReader({ maxBytes: TO_CLIENT_MAX_BYTES, onLine: finish, onTooLong: () => finish() });
-    socket
-      .on('data', read)
-      .on('error', () => {})
-      .on('close', () => finish());
-    socket.write(requestLine(1, 'list', {}));
-  });
+  const answer = readUntil(socket, signal, TO_CLIENT_MAX_BYTES, slotsIn);
+  socket.write(requestLine(1, 'list', {}));
+  return answer.catch(() => null); // Aborted.
 }
 
 /** @param {string} line */

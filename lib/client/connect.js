@@ -38,24 +38,12 @@ const PAUSE_MS = 20;
 export async function connectOrLaunch(home, callerSignal) {
   const { checkHome } = await import('./check-home.js');
   checkHome(home);
-  const paths = homePaths(home);
-  const { signal, release } = createDeadline(LAUNCH_DEADLINE_MS, callerSignal);
-  /** @type {Reason} */
-  const reason = { text: null };
-  try {
-    for (;;) {
-      const socket = await tryConnect(paths.sock, signal);
-      if (socket && socket !== 'busy') return socket;
-      const keeper = socket ?? (await keeperOf(paths.run, signal));
-      if (keeper) await waitForKeeper(keeper, signal, reason);
-      else await launch(paths, signal);
-    }
-  } catch (error) {
-    if (!signal.aborted || callerSignal?.aborted) throw error;
-    throw await unreachable(paths, reason, LAUNCH_DEADLINE_MS);
-  } finally {
-    release();
-  }
+  const socket = await reachControl(home, LAUNCH_DEADLINE_MS, callerSignal, async (paths, signal) => {
+    const { spawnKeeper } = await import('./spawn-keeper.js');
+    await spawnKeeper(paths, signal);
+    return true;
+  });
+  return /** @type {Socket} */ (socket);
 }
 
 /**
@@ -67,8 +55,21 @@ export async function connectOrLaunch(home, callerSignal) {
  */
 export async function connectOnly(home, callerSignal) {
   if (!checkWayTo(home)) return null;
+  return reachControl(home, RETURN_DEADLINE_MS, callerSignal, async () => {
+    if (!existsSync(home)) await refuseRemoved(home);
+    return false;
+  });
+}
+
+/**
+ * @param {string} home
+ * @param {number} deadlineMs
+ * @param {AbortSignal | undefined} callerSignal
+ * @param {(paths: HomePaths, signal: AbortSignal) => Promise<boolean>} onNoKeeper  False: gives up.
+ */
+async function reachControl(home, deadlineMs, callerSignal, onNoKeeper) {
   const paths = homePaths(home);
-  const { signal, release } = createDeadline(RETURN_DEADLINE_MS, callerSignal);
+  const { signal, release } = createDeadline(deadlineMs, callerSignal);
   /** @type {Reason} */
   const reason = { text: null };
   try {
@@ -76,13 +77,12 @@ export async function connectOnly(home, callerSignal) {
       const socket = await tryConnect(paths.sock, signal);
       if (socket && socket !== 'busy') return socket;
       const keeper = socket ?? (await keeperOf(paths.run, signal));
-      if (!keeper && !existsSync(home)) await refuseRemoved(home);
-      if (!keeper) return null;
-      await waitForKeeper(keeper, signal, reason);
+      if (keeper) await waitForKeeper(keeper, signal, reason);
+      else if (!(await onNoKeeper(paths, signal))) return null;
     }
   } catch (error) {
     if (!signal.aborted || callerSignal?.aborted) throw error;
-    throw await unreachable(paths, reason, RETURN_DEADLINE_MS);
+    throw await unreachable(paths, reason, deadlineMs);
   } finally {
     release();
   }
@@ -151,15 +151,6 @@ async function waitForKeeper(keeper, signal, reason) {
   // If the keeper reports at once that control is ready, although the socket of control did not
   // answer, then control is exiting, or its socket was removed. A pause avoids a busy loop.
   if (performance.now() - startedMono < PAUSE_MS) await pause(PAUSE_MS);
-}
-
-/**
- * @param {HomePaths} paths
- * @param {AbortSignal} signal
- */
-async function launch(paths, signal) {
-  const { spawnKeeper } = await import('./spawn-keeper.js');
-  await spawnKeeper(paths, signal);
 }
 
 /**

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { createLineReader } from '../shared/daemon/lines.js';
 import { OF_KEEPER } from '../shared/daemon/keeper-process.js';
 import { fromFields, NclustError } from '../shared/errors.js';
 import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../shared/host/daemon-node.js';
+import { readUntil } from './try-connect.js';
 
 /** @import { Socket } from 'node:net' */
 /** @import { HomePaths } from '../shared/paths.js' */
@@ -20,7 +20,7 @@ const TAIL_LINES = 10;
  * Starts a keeper that outlives this process. Then waits for the keeper's report.
  * @param {HomePaths} paths
  * @param {AbortSignal} signal
- * @returns {Promise<'ok' | 'held'>}  ok: control is ready. held: another keeper owns the home.
+ * @returns {Promise<void>}  Resolves if control is ready, or if another keeper holds the home.
  */
 export async function spawnKeeper(paths, signal) {
   mkdirSync(paths.run, { recursive: true, mode: 0o700 });
@@ -40,8 +40,11 @@ export async function spawnKeeper(paths, signal) {
   const failed = new Promise((_resolve, reject) => {
     child.once('error', (error) => reject(noKeeper(paths, error.message)));
   });
-  const line = await Promise.race([readReport(/** @type {Socket} */ (child.stdio[3]), signal), failed]);
-  return outcomeOf(/** @type {string | null} */ (line), paths);
+  const pipe = /** @type {Socket} */ (child.stdio[3]);
+  const line = await Promise.race([readUntil(pipe, signal, REPORT_MAX_BYTES, (line) => line), failed]);
+  if (typeof line !== 'string') throw noKeeper(paths, 'it exited at once');
+  const { ok, held, error } = JSON.parse(line);
+  if (!ok && !held) throw fromFields({ code: 'ERR_NCLUST_DAEMON_UNREACHABLE', ...error });
 }
 
 /**
@@ -49,19 +52,27 @@ export async function spawnKeeper(paths, signal) {
  * @returns {string[]}
  */
 export function readTail(file) {
+  return readEnd(file, TAIL_BYTES)?.text.trimEnd().split('\n').slice(-TAIL_LINES) ?? [];
+}
+
+/**
+ * @param {string} file
+ * @param {number} maxBytes
+ * @returns {{ text: string, isWhole: boolean } | null}  Null: the file is missing or not readable.
+ */
+export function readEnd(file, maxBytes) {
   try {
     const fd = openSync(file, 'r');
     try {
       const { size } = fstatSync(fd);
-      const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
+      const bytes = Buffer.alloc(Math.min(size, maxBytes));
       readSync(fd, bytes, 0, bytes.length, size - bytes.length);
-      return bytes.toString('utf8').trimEnd().split('\n').slice(-TAIL_LINES);
+      return { text: bytes.toString('utf8'), isWhole: size <= maxBytes };
     } finally {
       closeSync(fd);
     }
   } catch {
-    // Ignores the error, because the lines only add details to another error message.
-    return [];
+    return null;
   }
 }
 
@@ -69,45 +80,6 @@ export function readTail(file) {
 function keeperEnv(home) {
   const kept = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
   return { ...Object.fromEntries(kept), ...DAEMON_NODE_ENV, NCLUST_HOME: home, NCLUST_INSTANCE: OF_KEEPER };
-}
-
-/**
- * @param {Socket} pipe
- * @param {AbortSignal} signal
- * @returns {Promise<string | null>}  Null if the keeper exited without a report, or the report is
- *   too long.
- */
-function readReport(pipe, signal) {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      pipe.destroy();
-      reject(signal.reason);
-    };
-    /** @param {string | null} line */
-    const finish = (line) => {
-      signal.removeEventListener('abort', onAbort);
-      pipe.destroy();
-      resolve(line);
-    };
-    const read = createLineReader({ maxBytes: REPORT_MAX_BYTES, onLine: finish, onTooLong: () => finish(null) });
-    signal.addEventListener('abort', onAbort, { once: true });
-    pipe.on('data', read);
-    pipe.on('error', () => {}); // 'close' follows.
-    pipe.on('close', () => finish(null));
-  });
-}
-
-/**
- * @param {string | null} line
- * @param {HomePaths} paths
- * @returns {'ok' | 'held'}
- */
-function outcomeOf(line, paths) {
-  if (line === null) throw noKeeper(paths, 'it exited at once');
-  const report = JSON.parse(line);
-  if (report.ok) return 'ok';
-  if (report.held) return 'held';
-  throw fromFields({ code: 'ERR_NCLUST_DAEMON_UNREACHABLE', ...report.error });
 }
 
 /**

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { createLineReader } from '../shared/daemon/lines.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @import { Socket } from 'node:net' */
@@ -46,5 +47,42 @@ export function tryConnect(path, signal) {
         ),
       );
     });
+  });
+}
+
+/**
+ * Reads lines until one of them has a result. Destroys the socket.
+ * @template T
+ * @param {Socket} socket
+ * @param {AbortSignal} signal
+ * @param {number} maxBytes
+ * @param {(line: string) => T | undefined} onLine  Undefined: no result yet.
+ * @returns {Promise<T | null>}  Null: the connection ended first, or a line was too long. Rejects if
+ *   the signal aborts.
+ */
+export function readUntil(socket, signal, maxBytes, onLine) {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      socket.destroy();
+      reject(signal.reason);
+    };
+    const finish = (/** @type {T | null} */ result) => {
+      signal.removeEventListener('abort', onAbort);
+      socket.destroy();
+      resolve(result);
+    };
+    const read = createLineReader({
+      maxBytes,
+      onTooLong: () => finish(null),
+      onLine: (line) => {
+        const result = onLine(line);
+        if (result !== undefined) finish(result);
+      },
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    socket.on('data', read);
+    socket.on('error', () => {}); // 'close' follows.
+    socket.on('close', () => finish(null));
+    if (signal.aborted) onAbort();
   });
 }

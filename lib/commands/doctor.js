@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { readEnd } from '../client/spawn-keeper.js';
 import { gatherFacts } from '../doctor/facts.js';
 import { findings } from '../doctor/findings.js';
 import { homePaths } from '../shared/paths.js';
@@ -27,24 +27,7 @@ const LOG_BYTES = 8 * 1024;
  */
 export async function report(context) {
   const { facts, findings } = await doctor(context);
-  return { facts, findings, log: lastLines(homePaths(context.home).daemonLog), exitStatus: 0 };
-}
-
-/** @param {string} file */
-function lastLines(file) {
-  let fd;
-  try {
-    fd = openSync(file, 'r');
-  } catch {
-    return []; // The manager has never run here, or the log is not readable.
-  }
-  try {
-    const { size } = fstatSync(fd);
-    const bytes = Buffer.alloc(Math.min(size, LOG_BYTES));
-    readSync(fd, bytes, 0, bytes.length, size - bytes.length);
-    const lines = bytes.toString('utf8').split('\n').filter(Boolean);
-    return size > LOG_BYTES ? lines.slice(1) : lines;
-  } finally {
-    closeSync(fd);
-  }
+  const { text, isWhole } = readEnd(homePaths(context.home).daemonLog, LOG_BYTES) ?? { text: '', isWhole: true };
+  const log = text.split('\n').filter(Boolean);
+  return { facts, findings, log: isWhole ? log : log.slice(1), exitStatus: 0 };
 }
