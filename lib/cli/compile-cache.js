@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import module from 'node:module';
 import { isAbsolute, join } from 'node:path';
+import { statIfThere } from '../shared/daemon/files.js';
 import { findHomeFault } from '../shared/daemon/home-folders.js';
 
 /**
@@ -24,7 +25,7 @@ export function keepCompiled(env) {
  *   write.
  */
 export function cacheFolder({ HOME: home, XDG_CACHE_HOME: cache }, { platform, geteuid }) {
-  const isOwn = (/** @type {string} */ folder) => ownerOf(folder) === geteuid?.();
+  const isOwn = (/** @type {string} */ folder) => statIfThere(folder)?.uid === geteuid?.();
   if (!home || !isOwn(home)) return null;
   if (cache && isAbsolute(cache)) return isOwn(cache) ? join(cache, 'nclust') : null;
   return join(home, platform === 'darwin' ? 'Library/Caches' : '.cache', 'nclust');
@@ -44,14 +45,5 @@ export function isOnlyOurs(folder) {
     );
   } catch {
     return false; // Not writable, or not readable by this user. nclust then runs without a cache.
-  }
-}
-
-/** @param {string} folder */
-function ownerOf(folder) {
-  try {
-    return statSync(folder).uid;
-  } catch {
-    return null; // Missing, or not readable by this user.
   }
 }

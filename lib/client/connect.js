@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { tryTo } from '../shared/daemon/files.js';
 import { findHomeFault } from '../shared/daemon/home-folders.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
@@ -97,23 +98,11 @@ async function reachControl(home, deadlineMs, callerSignal, onNoKeeper) {
  */
 function checkWayTo(home) {
   const own = process.geteuid?.() ?? 0;
-  const owner = ownerOf(home, own);
+  // statSync() throws if this user may not enter the folder of the home.
+  const owner = tryTo(() => statSync(home, { throwIfNoEntry: false })?.uid ?? null, own);
   const fault = findHomeFault(home, { uid: own === 0 ? (owner ?? own) : own });
   if (fault && owner !== null) throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
   return fault === null;
-}
-
-/**
- * @param {string} home
- * @param {number} own
- * @returns {number | null}  Null: there is no home.
- */
-function ownerOf(home, own) {
-  try {
-    return statSync(home, { throwIfNoEntry: false })?.uid ?? null;
-  } catch {
-    return own; // The home is in a folder that this user may not enter.
-  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readIfThere, tryTo } from '../shared/daemon/files.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { findSurvivors } from './survivors.js';
@@ -12,12 +12,8 @@ import { findSurvivors } from './survivors.js';
  *   state when it starts.
  */
 export function countSavedApps(home) {
-  try {
-    const { apps } = JSON.parse(readFileSync(homePaths(home).state, 'utf8'));
-    return Array.isArray(apps) ? apps.length : 0;
-  } catch {
-    return 0;
-  }
+  const apps = tryTo(() => JSON.parse(readIfThere(homePaths(home).state)).apps, null);
+  return Array.isArray(apps) ? apps.length : 0;
 }
 
 /** @param {Pick<Context, 'home' | 'talk'>} context */

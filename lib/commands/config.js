@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { explainUnwritable } from '../cli/session/user-file.js';
 import { CONFIG_NAMES } from '../config/find.js';
+import { readPackage } from '../config/package-json.js';
 import { warnAboutPm2 } from '../deploy/settings.js';
 import { toOneLine } from '../render/text.js';
 import { isFile } from '../shared/daemon/files.js';
@@ -49,7 +50,8 @@ const USUAL_SCRIPTS = ['index', 'server', 'app', 'main'].flatMap((name) =>
  *   name. Null: none of them exists.
  */
 function findScript(folder) {
-  const { main, scripts } = readPackage(join(folder, 'package.json'));
+  /** @type {Record<string, any>} */
+  const { main, scripts } = readPackage(join(folder, 'package.json'), null);
   const start = typeof scripts?.start === 'string' ? scripts.start.trim() : '';
   const [, started] = /^node (\S+)$/.exec(start) ?? [];
   const isThere = (/** @type {unknown} */ one) =>
@@ -63,35 +65,15 @@ function findScript(folder) {
 }
 
 /**
- * @param {string} file
- * @returns {Record<string, any>}
- */
-function readPackage(file) {
-  try {
-    return Object(JSON.parse(readFileSync(file, 'utf8')));
-  } catch {
-    return {}; // Missing, or Node.js will report the error.
-  }
-}
-
-/**
  * Whether a .js file in this folder is an ES module, which has no `module.exports`.
  * @param {string} folder
  */
 function isModule(folder) {
   for (let at = folder; ; at = dirname(at)) {
-    const type = typeIn(join(at, 'package.json'));
-    if (type !== null) return type === 'module';
+    const file = join(at, 'package.json');
+    if (existsSync(file)) return readPackage(file, null).type === 'module';
     if (at === dirname(at)) return false;
   }
-}
-
-/**
- * @param {string} file
- * @returns {string | null}  The module type. Null: the file is missing.
- */
-function typeIn(file) {
-  return existsSync(file) ? String(readPackage(file).type ?? 'commonjs') : null;
 }
 
 /**

@@ -3,6 +3,7 @@ import { takeNotifier } from '../boot/systemd.js';
 import { longestKillMs } from '../boot/service.js';
 import { newToken, openClient } from '../client/client.js';
 import { connectOnly } from '../client/connect.js';
+import { tryTo } from '../shared/daemon/files.js';
 
 /** @import { Notifier } from '../boot/systemd.js' */
 /** @import { Context } from '../cli/session/context.js' */
@@ -25,10 +26,12 @@ export async function daemon({ home, env, talk }) {
     notifier?.say('STOPPING=1', `EXTEND_TIMEOUT_USEC=${(longestKillMs(home) + SLACK_MS) * 1_000}`);
     ending.abort();
   };
+  /** @type {Parameters<typeof followManager>[0]['send']} */
+  const send = (pid, signal) => void tryTo(() => process.kill(pid, signal), null); // It may have exited.
   const reload = () => void reloadAll(home, notifier).catch((error) => talk(error.message));
   process.on('SIGTERM', end).on('SIGINT', end).on('SIGHUP', reload);
   try {
-    await followManager({ home, notifier, talk, ending: ending.signal, send: sendSignal });
+    await followManager({ home, notifier, talk, ending: ending.signal, send });
     await notifier?.sent();
   } finally {
     process.off('SIGTERM', end).off('SIGINT', end).off('SIGHUP', reload);
@@ -49,17 +52,5 @@ async function reloadAll(home, notifier) {
   } finally {
     notifier?.say('READY=1');
     await client.close();
-  }
-}
-
-/**
- * @param {number} pid
- * @param {'SIGTERM' | 'SIGKILL'} signal
- */
-function sendSignal(pid, signal) {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // The manager has just exited.
   }
 }

@@ -1,9 +1,8 @@
 // Knows: the names of config files, and where to find them; the subfolders read the files.
 // Must not: run in control, because a config file may contain code of the user.
 // Start at: findConfig(), then file/read.js, app-spec/table.js and spec/build.js.
-import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { isFile } from '../shared/daemon/files.js';
+import { isFile, readIfThere, tryTo } from '../shared/daemon/files.js';
 import { NclustError } from '../shared/errors.js';
 
 const ENDINGS = ['js', 'cjs', 'mjs', 'ts', 'mts', 'cts', 'json', 'json5', 'yaml', 'yml'];
@@ -45,10 +44,7 @@ export function noConfigError(folder) {
 
 /** @param {string} file */
 function hasPackageKey(file) {
-  try {
-    const content = JSON.parse(readFileSync(file, 'utf8'));
-    return PACKAGE_KEYS.some((key) => content[key] !== undefined);
-  } catch {
-    return false; // package.json is missing or invalid. npm reports an invalid file.
-  }
+  // If package.json is invalid, npm reports it.
+  const content = tryTo(() => Object(JSON.parse(readIfThere(file))), {});
+  return PACKAGE_KEYS.some((key) => content[key] !== undefined);
 }

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, readFileSync } from 'node:fs';
+import { tryTo } from '../shared/daemon/files.js';
 import { openAsUser } from '../shared/host/as-user.js';
 
 /** @import { User } from '../shared/host/user-path.js' */
@@ -12,11 +13,7 @@ const PACKAGE_MAX_BYTES = 1024 * 1024;
  * @returns {Record<string, unknown>}  Empty: the file is missing or invalid. npm reports that.
  */
 export function readPackage(file, user) {
-  try {
-    return Object(JSON.parse(textOf(file, user)));
-  } catch {
-    return {};
-  }
+  return tryTo(() => Object(JSON.parse(textOf(file, user))), {});
 }
 
 /**

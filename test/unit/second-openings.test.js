@@ -33,7 +33,7 @@ const TABLE = {
   'daemon/keeper/sockets/unix-path.js': ['is called by withUid() only', 'chmod link lstat rename'],
   'lib/boot/install.js': ['a new file, as its owner or in a folder of root', 'open rename writeFile'],
   'lib/client/check-home.js': ['checks the folders on the way first', 'access chmod lstat stat'],
-  'lib/commands/config.js': ['creates a new file only', 'exists readFile stat writeFile'],
+  'lib/commands/config.js': ['creates a new file only', 'exists stat writeFile'],
   'lib/commands/web.js': [HOME, 'exists writeFile'],
   'lib/completion/install.js': ['acts as the owner of HOME', 'exists open readFile rename stat writeFile'],
   'lib/config/find.js': [HARMLESS, 'readFile stat'],

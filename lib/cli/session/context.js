@@ -1,9 +1,11 @@
 // Knows: what one command uses: its connections, its terminal, how it shows a change.
 // Must not: parse the command line, or know any command.
 // Start at: createContext(), then carryOut() in await-change.js.
+import { userInfo } from 'node:os';
 import { openClient } from '../../client/client.js';
 import { connectOnly, connectOrLaunch } from '../../client/connect.js';
-import { warnOfForeignHome } from './foreign-home.js';
+import { statIfThere, tryTo } from '../../shared/daemon/files.js';
+import { resolveHome } from '../../shared/paths.js';
 
 /** @import { Client } from '../../client/client.js' */
 /** @import { ColourLevel } from '../../render/paint.js' */
@@ -90,4 +92,24 @@ export function createContext(given) {
       clients.clear();
     },
   };
+}
+
+/**
+ * Returns a warning if nclust would use the HOME of another user, otherwise null. HOME belongs to
+ * another user after `sudo -E`, `su -p`, or a sudo that keeps HOME (macOS).
+ * @param {Record<string, string | undefined>} env
+ */
+export function warnOfForeignHome(env) {
+  const { HOME, NCLUST_HOME } = env;
+  if (NCLUST_HOME || !HOME) return null;
+  const own = tryTo(() => userInfo(), null); // In a container the user may have no account.
+  if (own === null || own.homedir === HOME) return null;
+  const owner = statIfThere(HOME)?.uid;
+  if (owner === undefined || owner === own.uid || owner === 0) return null;
+  const who = own.uid === 0 ? 'root' : `user ${own.uid}`;
+  return (
+    `HOME is "${HOME}", which belongs to user ${owner}, and this is ${who}. So nclust uses the home ` +
+    `"${resolveHome(env)}" and not "${resolveHome({ HOME: own.homedir })}". To use your own: "sudo -H" or "su -". ` +
+    `To use the other one: run nclust as user ${owner}, or set NCLUST_HOME.`
+  );
 }

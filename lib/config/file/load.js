@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
+import { tryTo } from '../../shared/daemon/files.js';
 import { NclustError } from '../../shared/errors.js';
 import { toPlain } from '../evaluation/plain.js';
 import { unreadableError } from '../faults.js';
@@ -69,7 +70,8 @@ async function textOf(file) {
  */
 async function parseJson(text, file) {
   const content = withoutMark(text);
-  const strict = strictJson(content);
+  // Strict JSON first, because the JSON5 parser needs seconds for a file of several megabytes.
+  const strict = tryTo(() => JSON.parse(content), undefined);
   if (strict !== undefined) return strict;
   const { default: json5 } = await import('json5');
   try {
@@ -134,19 +136,6 @@ function ofPackage(content, file) {
       hint: 'Write a separate config file with: nclust init',
     });
   return { [found]: /** @type {Record<string, unknown>} */ (content)[found] };
-}
-
-/**
- * Tries strict JSON first, because the JSON5 parser needs seconds for a file of several megabytes.
- * @param {string} text
- * @returns {unknown}
- */
-function strictJson(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // The JSON5 parser then reports the error and its place.
-  }
 }
 
 /** @param {string} text */

@@ -1,6 +1,6 @@
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import { isFile, isFolder } from '../../shared/daemon/files.js';
+import { isFile, isFolder, namesIn } from '../../shared/daemon/files.js';
 import { nearWords } from '../../shared/did-you-mean.js';
 import { NclustError } from '../../shared/errors.js';
 import { findConfig } from '../find.js';
@@ -45,7 +45,7 @@ export function isProgram(file) {
  */
 export function noScriptError(target, file) {
   if (isFolder(file)) return folderError(target, file);
-  const [near] = nearFiles(file);
+  const [near] = nearWords(basename(file), namesIn(dirname(file)));
   return new NclustError(
     'ERR_NCLUST_SCRIPT_NOT_FOUND',
     `"${target}" is not an app in the list or a program in PATH, and there is no file "${file}".`,
@@ -72,13 +72,4 @@ function folderError(target, folder) {
     `"${target}" is a folder: there is no file "${folder}" to run.`,
     { hint },
   );
-}
-
-/** @param {string} file */
-function nearFiles(file) {
-  try {
-    return nearWords(basename(file), readdirSync(dirname(file)));
-  } catch {
-    return []; // The folder is missing or not readable.
-  }
 }

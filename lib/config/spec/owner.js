@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { userInfo } from 'node:os';
+import { tryTo } from '../../shared/daemon/files.js';
 import { NclustError } from '../../shared/errors.js';
+
+/** @import { StdioOptions } from 'node:child_process' */
 
 /**
  * @typedef {object} Owner
@@ -48,14 +51,12 @@ export function ownerVariables({ home, user }) {
   return home === null ? {} : { HOME: home, USER: user, LOGNAME: user };
 }
 
-/** @param {number} self */
+/**
+ * Shows the number if there is no account, as for a user id in a container.
+ * @param {number} self
+ */
 function nameOf(self) {
-  try {
-    return userInfo().username;
-  } catch {
-    // Shows the number, because a container may run with a user id that has no account.
-    return String(self);
-  }
+  return tryTo(() => userInfo().username, String(self));
 }
 
 /** @param {string} gid */
@@ -85,9 +86,7 @@ function passwdEntry(user) {
  * @param {string} key
  */
 function getent(table, key) {
-  try {
-    return execFileSync('getent', [table, key], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-  } catch {
-    return null;
-  }
+  /** @type {{ encoding: 'utf8', stdio: StdioOptions }} */
+  const options = { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };
+  return tryTo(() => execFileSync('getent', [table, key], options).trim(), null);
 }

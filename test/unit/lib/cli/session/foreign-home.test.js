@@ -2,7 +2,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { warnOfForeignHome } from '../../../../../lib/cli/session/foreign-home.js';
+import { warnOfForeignHome } from '../../../../../lib/cli/session/context.js';
 
 const isRoot = process.geteuid?.() === 0;
 const NOBODY = 65_534;
