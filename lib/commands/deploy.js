@@ -77,7 +77,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }) 
  * @param {string | undefined} command
  * @param {string[]} words
  */
-async function perform(deployment, around, command, words) {
+async function perform(deployment, around, command = 'update', words) {
   if (command === 'exec' || command === 'run') return execute(deployment, around, asCommand(command, words));
   if (command === 'revert') return revert(deployment, around, asCount(words));
   if (words.length > 0)
@@ -87,26 +87,21 @@ async function perform(deployment, around, command, words) {
         `${words.map((word) => JSON.stringify(word)).join(' ')}.`,
       { hint: 'nclust help deploy' },
     );
-  switch (command) {
-    case 'setup':
-      return setUp(deployment, around);
-    case 'update':
-    case undefined:
-      return update(deployment, around, deployment.ref);
-    case 'curr':
-    case 'current':
-      return show(deployment, around, 0);
-    case 'prev':
-    case 'previous':
-      return show(deployment, around, 1);
-    case 'list':
-      return list(deployment, around);
-    case 'unlock':
-      return unlock(deployment, around);
-    default:
-      return update(deployment, around, checkRef(command));
-  }
+  const back = BACK.get(command);
+  if (back !== undefined) return show(deployment, around, back);
+  if (command === 'setup') return setUp(deployment, around);
+  if (command === 'list') return list(deployment, around);
+  if (command === 'unlock') return unlock(deployment, around);
+  return update(deployment, around, command === 'update' ? deployment.ref : checkRef(command));
 }
+
+/** Words for a release, as steps back from the current one. */
+const BACK = new Map([
+  ['curr', 0],
+  ['current', 0],
+  ['prev', 1],
+  ['previous', 1],
+]);
 
 /**
  * @param {string} command

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { tailEvents } from '../client/event-tail.js';
 import { printNotRunning } from '../client/not-running.js';
-import { MOMENT_FORMS, parseMoment } from '../config/options/log-query.js';
+import { readLines, readSince, usage } from '../config/options/log-query.js';
 import { EVENT_TYPES, eventStyle, eventWords, findDeletion } from '../render/event-text.js';
 import { jsonLine, toOneLine } from '../render/text.js';
 import { clockTime } from '../figures/format.js';
@@ -25,8 +25,7 @@ const LINES = 20;
  * @returns {AsyncGenerator<{ events: LoggedEvent[] }, void, void>}
  */
 export async function* events(context, targets, options) {
-  const sinceMs = readSince(options, Date.now());
-  const lines = readCount(options, LINES);
+  const { sinceMs, lines } = readRange(options, LINES, 'events');
   const isOfType = readTypes(options);
   const client = await context.runningManager();
   if (!client) printNotRunning(context);
@@ -68,33 +67,19 @@ function lastOf(all, count) {
   return count === 0 ? [] : all.slice(-Math.min(count, all.length));
 }
 
-const LINES_MAX = 100_000;
-
 const THEY_ARE = 'The types are in docs/events.md.';
 
 /**
  * @param {Record<string, any>} options
- * @param {number} nowMs
- * @param {string} [command]  The hint of an error names the help of this command.
- * @returns {number}  0: no limit.
+ * @param {number} byDefault  The number of lines without --lines and --since.
+ * @param {string} command  The hint of an error names the help of this command.
+ * @returns {{ sinceMs: number, lines: number }}  sinceMs 0: no limit.
  */
-export function readSince({ since }, nowMs, command = 'events') {
-  if (since === undefined) return 0;
-  const moment = parseMoment(since, nowMs);
-  if (moment === null) throw usage(`--since is "${since}"; accepted: ${MOMENT_FORMS}.`, helpOf(command));
-  if (moment > nowMs) throw usage(`--since is "${since}", which is in the future.`, helpOf(command));
-  return moment;
-}
-
-/**
- * @param {Record<string, any>} options
- * @param {number} otherwise
- * @param {string} [command]  The hint of an error names the help of this command.
- */
-export function readCount({ lines, since }, otherwise, command = 'events') {
-  if (lines === undefined) return since === undefined ? otherwise : Infinity;
-  if (/^\d{1,6}$/.test(lines) && Number(lines) <= LINES_MAX) return Number(lines);
-  throw usage(`--lines is "${lines}"; accepted: a whole number from 0 to ${LINES_MAX}.`, helpOf(command));
+export function readRange({ since, lines }, byDefault, command) {
+  const hint = `nclust help ${command}`;
+  const sinceMs = since === undefined ? 0 : readSince(since, Date.now(), hint);
+  if (lines !== undefined) return { sinceMs, lines: readLines(lines, hint) };
+  return { sinceMs, lines: since === undefined ? byDefault : Infinity };
 }
 
 /**
@@ -123,19 +108,6 @@ function meantBy(type) {
     ? [`${type}:*`]
     : nearWords(type, EVENT_TYPES).slice(0, 3);
   return near.length > 0 ? [`Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`] : [];
-}
-
-/** @param {string} command */
-function helpOf(command) {
-  return `nclust help ${command}`;
-}
-
-/**
- * @param {string} message
- * @param {string} hint
- */
-function usage(message, hint) {
-  return new NclustError('ERR_NCLUST_USAGE', message, { hint });
 }
 
 /** @typedef {Pick<SlotStatus, 'id' | 'name' | 'namespace'>} Named */

@@ -1,7 +1,7 @@
 import { readEvents } from '../shared/event-log.js';
 import { findBlocked } from '../shared/metrics.js';
 import { homePaths } from '../shared/paths.js';
-import { selectApps, isAbout, readCount, readSince } from './events.js';
+import { selectApps, isAbout, readRange } from './events.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
@@ -26,8 +26,7 @@ const LINES = 30;
  * @returns {Promise<{ stories: Story[], isRunning: boolean, sinceMs: number, lines: number }>}
  */
 export async function why(context, targets, options) {
-  const sinceMs = readSince(options, Date.now(), 'why');
-  const lines = readCount(options, LINES, 'why');
+  const { sinceMs, lines } = readRange(options, LINES, 'why');
   const client = await context.runningManager();
   const { slots } = /** @type {{ slots: SlotStatus[] }} */ (client ? await client.request('list') : { slots: [] });
   const { workers } = client ? await client.request('metrics') : { workers: [] };

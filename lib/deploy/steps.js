@@ -96,12 +96,8 @@ async function runLocalHook({ name, hooks, env }, around) {
  * @param {number} back
  */
 export async function revert(deployment, around, back) {
-  const accounts = await onHosts(deployment, around, {
-    doing: 'Reverting',
-    script: () => revertScript(deployment, back, newLock(around)),
-    mustReport: { active: RELEASE },
-  });
-  for (const { host, reports } of accounts) around.talk(`${host} runs ${reports.active}.`);
+  const script = () => revertScript(deployment, back, newLock(around));
+  await activateOn(deployment, around, { doing: 'Reverting', script });
 }
 
 /**
@@ -109,24 +105,18 @@ export async function revert(deployment, around, back) {
  * @param {Surroundings} around
  * @param {number} back  0: the current release.
  */
-export async function show(deployment, around, back) {
-  await onHosts(deployment, around, {
-    doing: 'Showing a release of',
-    script: () => showScript(deployment, back),
-    isPlain: true,
-  });
+export function show(deployment, around, back) {
+  const script = () => showScript(deployment, back);
+  return onHosts(deployment, around, { doing: 'Showing a release of', script, isPlain: true });
 }
 
 /**
  * @param {Deployment} deployment
  * @param {Surroundings} around
  */
-export async function list(deployment, around) {
-  await onHosts(deployment, around, {
-    doing: 'Listing the releases of',
-    script: () => listScript(deployment),
-    isPlain: true,
-  });
+export function list(deployment, around) {
+  const script = () => listScript(deployment);
+  return onHosts(deployment, around, { doing: 'Listing the releases of', script, isPlain: true });
 }
 
 /**
@@ -134,13 +124,9 @@ export async function list(deployment, around) {
  * @param {Surroundings} around
  * @param {string} command
  */
-export async function execute(deployment, around, command) {
-  await onHosts(deployment, around, {
-    doing: 'Running a command on',
-    script: () => execScript(deployment, command),
-    isPlain: true,
-    isExec: true,
-  });
+export function execute(deployment, around, command) {
+  const script = () => execScript(deployment, command);
+  return onHosts(deployment, around, { doing: 'Running a command on', script, isPlain: true, isExec: true });
 }
 
 /**
@@ -149,11 +135,8 @@ export async function execute(deployment, around, command) {
  * @param {Surroundings} around
  */
 export async function unlock(deployment, around) {
-  const accounts = await onHosts(deployment, around, {
-    doing: 'Unlocking',
-    script: () => unlockScript(deployment, null),
-    isPlain: true,
-  });
+  const script = () => unlockScript(deployment, null);
+  const accounts = await onHosts(deployment, around, { doing: 'Unlocking', script, isPlain: true });
   for (const { host, reports } of accounts) {
     const owner = reports.unlocked;
     around.talk(
@@ -225,13 +208,9 @@ function newLock({ who, nowMs }) {
 async function publish(deployment, around, { hosts, ref, doing, hookName, lock }) {
   // Only the first host resolves the ref, so that all hosts get the same commit even if the ref
   // changes in the repository during the deployment.
-  const resolve = () => resolveScript(deployment, ref);
-  const [resolved] = await onHosts(deployment, around, {
-    doing,
-    hosts: hosts.slice(0, 1),
-    script: resolve,
-    mustReport: { commit: COMMIT },
-  });
+  const first = { doing, hosts: hosts.slice(0, 1), mustReport: { commit: COMMIT } };
+  const script = () => resolveScript(deployment, ref);
+  const [resolved] = await onHosts(deployment, around, { ...first, script });
   const { commit } = resolved.reports;
   around.talk(`${doing} ${deployment.name}: ${ref} is ${commit}.`);
 
@@ -243,9 +222,16 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
   const known = new Map(staged.map(({ host, reports }) => [host, reports]));
   const activate = (/** @type {string} */ host) =>
     activateScript(deployment, { release: known.get(host)?.release ?? '', hookName, lock });
-  const mustReport = { active: RELEASE };
-  const activated = await onHosts(deployment, around, { doing, hosts, script: activate, known, mustReport });
-  for (const { host, reports } of activated) around.talk(`${host} runs ${reports.active}.`);
+  await activateOn(deployment, around, { doing, hosts, script: activate, known });
+}
+
+/**
+ * Runs a script that makes a release the current one.
+ * @type {(...given: Parameters<typeof onHosts>) => Promise<void>}
+ */
+async function activateOn(deployment, around, o) {
+  const accounts = await onHosts(deployment, around, { ...o, mustReport: { active: RELEASE } });
+  for (const { host, reports } of accounts) around.talk(`${host} runs ${reports.active}.`);
 }
 
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;

@@ -35,11 +35,12 @@ export function readLogOptions(options, nowMs) {
   const query = { follow: options.nostream !== true && until === undefined };
   if (lines !== undefined) query.lines = readLines(lines);
   if (out !== err) query.streams = [out ? 'out' : 'err'];
-  if (since !== undefined) query.since = readMoment('--since', since, nowMs);
+  if (since !== undefined) query.since = readSince(since, nowMs);
   if (until !== undefined) query.until = readMoment('--until', until, nowMs);
   if (grep !== undefined) query.grep = readGrep(grep);
   if (level !== undefined) query.level = readLevel(level);
-  checkSpan(query, options, nowMs);
+  if (query.since !== undefined && query.until !== undefined && query.since > query.until)
+    throw usage(`--since "${since}" is later than --until "${until}".`);
   return query;
 }
 
@@ -58,23 +59,35 @@ export function readGrep(text) {
   return grep;
 }
 
-/** @param {string} text */
-function readLines(text) {
+/**
+ * @param {string} text
+ * @param {string} [hint]
+ */
+export function readLines(text, hint = 'For more lines, give a start time: --since 2h.') {
   if (/^\d{1,6}$/.test(text) && Number(text) <= LINES_MAX) return Number(text);
-  throw usage(
-    `--lines is "${text}"; accepted: a whole number from 0 to ${LINES_MAX}.`,
-    'For more lines, give a start time: --since 2h.',
-  );
+  throw usage(`--lines is "${text}"; accepted: a whole number from 0 to ${LINES_MAX}.`, hint);
+}
+
+/**
+ * @param {string} text
+ * @param {number} nowMs
+ * @param {string} [hint]
+ */
+export function readSince(text, nowMs, hint) {
+  const moment = readMoment('--since', text, nowMs, hint);
+  if (moment > nowMs) throw usage(`--since is "${text}", which is in the future.`, hint);
+  return moment;
 }
 
 /**
  * @param {string} flag
  * @param {string} text
  * @param {number} nowMs
+ * @param {string} [hint]
  */
-function readMoment(flag, text, nowMs) {
+function readMoment(flag, text, nowMs, hint) {
   const moment = parseMoment(text, nowMs);
-  if (moment === null) throw usage(`${flag} is "${text}"; accepted: ${MOMENT_FORMS}.`);
+  if (moment === null) throw usage(`${flag} is "${text}"; accepted: ${MOMENT_FORMS}.`, hint);
   // Returns at least 0, because the manager accepts no time before 1970.
   return Math.max(0, moment);
 }
@@ -87,21 +100,10 @@ function readLevel(text) {
 }
 
 /**
- * @param {LogQuery} query
- * @param {Record<string, any>} given
- * @param {number} nowMs
- */
-function checkSpan({ since, until }, given, nowMs) {
-  if (since !== undefined && since > nowMs) throw usage(`--since is "${given.since}", which is in the future.`);
-  if (since !== undefined && until !== undefined && since > until)
-    throw usage(`--since "${given.since}" is later than --until "${given.until}".`);
-}
-
-/**
  * @param {string} message
  * @param {string} [hint]
  */
-function usage(message, hint = 'nclust help logs') {
+export function usage(message, hint = 'nclust help logs') {
   return new NclustError('ERR_NCLUST_USAGE', message, { hint });
 }
 

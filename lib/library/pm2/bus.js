@@ -14,13 +14,15 @@ export class PatternEmitter {
   /** @type {Entry[]} */
   #entries = [];
 
+  /** Called after a listener was added. */
+  onAdded() {}
+
   /**
    * @param {string} event
    * @param {Listener} listener
    */
   on(event, listener) {
-    this.#add(event, listener, false);
-    return this;
+    return this.#add(event, listener, false);
   }
 
   /**
@@ -28,8 +30,7 @@ export class PatternEmitter {
    * @param {Listener} listener
    */
   once(event, listener) {
-    this.#add(event, listener, true);
-    return this;
+    return this.#add(event, listener, true);
   }
 
   /**
@@ -107,6 +108,8 @@ export class PatternEmitter {
    */
   #add(event, listener, isOnce) {
     this.#entries.push({ event, pattern: patternOf(event), listener, isOnce });
+    this.onAdded();
+    return this;
   }
 
   /** @param {string} event */
@@ -159,41 +162,18 @@ export class Bus extends PatternEmitter {
     await this.#logs?.ready.catch(() => {}); // #relay() reports the error.
   }
 
-  /**
-   * @override
-   * @param {string} event
-   * @param {(...args: any[]) => void} listener
-   */
-  on(event, listener) {
-    super.on(event, listener);
-    this.#subscribeToLogs();
-    return this;
-  }
-
-  /**
-   * @override
-   * @param {string} event
-   * @param {(...args: any[]) => void} listener
-   */
-  once(event, listener) {
-    super.once(event, listener);
-    this.#subscribeToLogs();
-    return this;
-  }
-
   close() {
     this.#isClosed = true;
     void this.#events.return();
     void this.#logs?.return();
   }
 
-  /** Subscribes to log lines only if a listener needs them, because there may be many lines. */
-  #subscribeToLogs() {
-    if (
-      this.#logs ||
-      this.#isClosed ||
-      (this.listeners('log:out').length === 0 && this.listeners('log:err').length === 0)
-    )
+  /**
+   * Subscribes to log lines only if a listener needs them, because there may be many lines.
+   * @override
+   */
+  onAdded() {
+    if (this.#logs || this.#isClosed || !['log:out', 'log:err'].some((event) => this.listeners(event).length > 0))
       return;
     this.#logs = this.#nclust.logs({ follow: true, lines: 0 });
     void this.#relay(this.#logs, async ({ id, name, stream, line, atMs }) => {

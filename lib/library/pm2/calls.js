@@ -49,26 +49,10 @@ export const CALLS = {
     return (byName.length > 0 ? byName : slots.filter(({ id }) => String(id) === String(what))).map(toWorker);
   },
 
-  async scale(nclust, name, instances) {
-    await nclust.scale(name, instances);
-    return DONE;
-  },
-
-  async reset(nclust, what) {
-    await nclust.reset(what);
-    return DONE;
-  },
-
-  async dump(nclust, force) {
-    await nclust.save({ force: force === true });
-    return DONE;
-  },
-
-  async clearDump(nclust) {
-    await nclust.request('save', { isEmpty: true, force: true });
-    return DONE;
-  },
-
+  scale: (nclust, name, instances) => answer(nclust.scale(name, instances)),
+  reset: (nclust, what) => answer(nclust.reset(what)),
+  dump: (nclust, force) => answer(nclust.save({ force: force === true })),
+  clearDump: (nclust) => answer(nclust.request('save', { isEmpty: true, force: true })),
   resurrect: (nclust) => listChanged(nclust, nclust.resurrect()),
 
   async flush(nclust, what) {
@@ -76,10 +60,7 @@ export const CALLS = {
     return CALLS.list(nclust);
   },
 
-  async reloadLogs(nclust) {
-    await nclust.reloadLogs();
-    return {};
-  },
+  reloadLogs: (nclust) => answer(nclust.reloadLogs(), {}),
 
   async sendDataToProcessId(nclust, first, second) {
     const packet = typeof first === 'object' && first !== null ? first : { ...second, id: first };
@@ -113,9 +94,8 @@ export const CALLS = {
   },
 
   async sendLineToStdin(nclust, id, line, separator = '\n') {
-    const text = `${line}${separator}`;
-    await nclust.request('sendInput', { target: String(id), input: text });
-    return { pm_id: id, line: text };
+    const input = `${line}${separator}`;
+    return answer(nclust.request('sendInput', { target: String(id), input }), { pm_id: id, line: input });
   },
 
   sendSignalToProcessName: (nclust, signal, name) => listChanged(nclust, nclust.signal(name, signal)),
@@ -129,21 +109,22 @@ export const CALLS = {
   getVersion: async (nclust) => (await nclust.hello()).version,
   env: (nclust, id) => nclust.env(id),
 
-  async ping(nclust) {
-    await nclust.ping();
-    return { msg: 'pong' };
-  },
-
-  async update(nclust) {
-    await nclust.update();
-    return DONE;
-  },
-
+  ping: (nclust) => answer(nclust.ping(), { msg: 'pong' }),
+  update: (nclust) => answer(nclust.update()),
   inspect: (nclust, what) => nclust.inspect(what),
 
   serve: (nclust, path = '.', port = 8080, o = {}) =>
     listChanged(nclust, nclust.start({ static: [{ path: String(path), port: Number(port), ...renameOptions(o) }] })),
 };
+
+/**
+ * @param {Promise<unknown>} work
+ * @param {object} [result]
+ */
+async function answer(work, result = DONE) {
+  await work;
+  return result;
+}
 
 /**
  * @param {Nclust} nclust
@@ -192,23 +173,8 @@ function toWorker(slot) {
 }
 
 /** @param {ProcessInEvent} process */
-export function toPm2Env({
-  id,
-  name,
-  namespace,
-  slot,
-  instanceId,
-  status,
-  startedAtMs,
-  createdAtMs,
-  restarts,
-  mode,
-  version,
-  exitCode,
-  signal,
-  pid,
-  generation,
-}) {
+export function toPm2Env({ id, name, namespace, pid, slot, instanceId, status, version, generation, ...more }) {
+  const { startedAtMs, createdAtMs, restarts, mode, exitCode, signal } = more;
   return {
     name,
     namespace,
