@@ -13,7 +13,7 @@ import { findConfig } from '../find.js';
 import { readPackage } from '../package-json.js';
 import { mainFile } from '../place-script.js';
 import { findProgram, noScriptError } from './find-program.js';
-import { resolveProgram, splitNodeOptions } from './interpreter.js';
+import { programFields, resolveProgram, splitNodeOptions } from './interpreter.js';
 import { ownerVariables, resolveOwner } from './owner.js';
 
 /** @import { User } from '../../shared/host/user-path.js' */
@@ -73,14 +73,14 @@ export function buildSpec(target, args, options, surroundings) {
     {
       name: defaultName(target, what),
       ...specFields({ ...readPm2Variables(surroundings.env).defaults, ...options }),
-      ...run.fields,
+      interpreterEnv: {},
+      ...run,
       script: what.script,
       args,
       cwd,
-      mode: run.fields.kind === 'node' && wantsCluster(options) ? 'cluster' : 'fork',
+      mode: run.kind === 'node' && wantsCluster(options) ? 'cluster' : 'fork',
       instancesGiven,
       envName: options.envName ?? null,
-      interpreterEnv: run.env,
       ...variables,
       uid: owner.uid,
       gid: owner.gid,
@@ -147,7 +147,7 @@ function mainOf(folders, keyPath) {
  * @param {Record<string, any>} options
  * @param {Surroundings & { owner: Owner, variables: Pick<AppSpec, 'shellEnv' | 'ownerEnv' | 'env'> }}
  *   surroundings
- * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
+ * @returns {Partial<AppSpec>}
  */
 function ofScript(script, args, options, { cwd, env, node, owner, variables, unused = refuse(options) }) {
   const { interpreter, interpreterArgs = options.nodeArgs ?? [] } = options;
@@ -159,33 +159,13 @@ function ofScript(script, args, options, { cwd, env, node, owner, variables, unu
   const ofApp = { interpreterEnv: {}, fileEnv: [], filterEnv, ...variables, uid: owner.uid };
   const forVersion = readProgramVariables(ofApp, env);
   const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner, env: forVersion, nodeArgs });
-  // If the user has given the subcommand of deno ("run"), do not add it again.
-  const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
-  const ours = [
-    ...program.flags,
-    ...(program.kind === 'node' && wantsSourceMaps(script, options) ? ['--enable-source-maps'] : []),
-  ];
-  const flags = isComplete ? interpreterArgs : [...ours, ...interpreterArgs];
   // Node.js as the script itself takes the flags: `script: "node", args: "app.js"`.
   const isUnused = program.interpreter === 'none' && !isNode(program.file);
   if (isUnused && interpreterArgs.length > 0)
     unused('interpreterArgs', `"${script}" runs without an interpreter`, 'arguments of the program itself');
-  const own = isUnused ? [] : flags;
-  const execArgs =
-    program.kind === 'node' ? [] : [...own, ...(program.interpreter === 'none' ? [] : [script]), ...args];
-  const { kind, file, nodeVersion } = program;
-  return {
-    fields: {
-      kind,
-      file,
-      nodeVersion,
-      interpreter: program.interpreter,
-      interpreterGiven: interpreter ?? null,
-      interpreterArgs: own,
-      execArgs,
-    },
-    env: program.env,
-  };
+  const ours = program.kind === 'node' && wantsSourceMaps(script, options) ? ['--enable-source-maps'] : [];
+  const fields = programFields(program, script, { args, given: isUnused ? [] : interpreterArgs, ours });
+  return { ...fields, interpreterGiven: interpreter ?? null };
 }
 
 /**
@@ -201,7 +181,7 @@ function wantsSourceMaps(script, { sourceMapSupport = isFile(`${script}.map`), d
  * @param {string[]} args
  * @param {Record<string, any>} options
  * @param {Surroundings} surroundings
- * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
+ * @returns {Partial<AppSpec>}
  */
 function throughShell(command, args, options, { cwd, env, unused = refuse(options) }) {
   const { interpreter = 'none', interpreterArgs = options.nodeArgs ?? [] } = options;
@@ -214,13 +194,18 @@ function throughShell(command, args, options, { cwd, env, unused = refuse(option
       `the variable NODE_OPTIONS="${interpreterArgs.join(' ')}" for its Node.js processes`,
     );
   const shell = findProgram('bash', { path: env.PATH, cwd }) ?? '/bin/sh';
-  const file = shell;
-  // The shell replaces "$@" with the arguments, so they need no quotes. basename(shell) is $0.
-  const execArgs = args.length === 0 ? ['-c', command] : ['-c', `${command} "$@"`, basename(shell), ...args];
-  return {
-    fields: { kind: 'exec', file, interpreter: shell, interpreterArgs: ['-c'], execArgs, nodeVersion: null },
-    env: {},
-  };
+  const execArgs = shellArgs(command, shell, args);
+  return { kind: 'exec', file: shell, interpreter: shell, interpreterArgs: ['-c'], execArgs, nodeVersion: null };
+}
+
+/**
+ * The shell replaces "$@" with the arguments, so they need no quotes. basename(shell) is $0.
+ * @param {string} command
+ * @param {string} shell
+ * @param {string[]} args
+ */
+export function shellArgs(command, shell, args) {
+  return args.length === 0 ? ['-c', command] : ['-c', `${command} "$@"`, basename(shell), ...args];
 }
 
 /**

@@ -1,4 +1,4 @@
-import { basename, dirname, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { isNode } from '../../shared/daemon/programs.js';
 import { NclustError } from '../../shared/errors.js';
 import { readUser } from '../../shared/host/as-user.js';
@@ -6,8 +6,8 @@ import { readProgramVariables } from '../../app-spec/layers.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { longFlag, OPTIONS_OF } from '../../app-spec/table.js';
 import { specFields } from '../options/options.js';
-import { appVersion, checkFolder, snapshot } from './build.js';
-import { resolveProgram, typeStrippingFlags, splitNodeOptions } from './interpreter.js';
+import { appVersion, checkFolder, shellArgs, snapshot } from './build.js';
+import { execArgsOf, programFields, resolveProgram, typeStrippingFlags, splitNodeOptions } from './interpreter.js';
 import { ownerVariables, resolveOwner } from './owner.js';
 
 /** @import { AppSpec } from '../../app-spec/types.js' */
@@ -26,7 +26,8 @@ import { ownerVariables, resolveOwner } from './owner.js';
 export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
   const { interpreter, interpreterArgs = options.nodeArgs, cwd, uid, gid } = options;
   const moved = cwd === undefined ? {} : inFolder(spec, checkFolder(resolve(shellCwd, cwd)));
-  const newArgs = args.length === 0 ? {} : { args, execArgs: execArgsOf(spec, args) };
+  const execArgs = isShellCommand(spec) ? shellArgs(spec.script, spec.interpreter, args) : execArgsOf(spec, args);
+  const newArgs = args.length === 0 ? {} : { args, execArgs };
   const owned = uid === undefined && gid === undefined ? {} : ownedBy(spec, { uid, gid });
   const asked = { ...spec, ...moved, ...newArgs, ...owned };
   const run =
@@ -92,28 +93,12 @@ function inFolder(spec, cwd) {
 
 /**
  * @param {AppSpec} spec
- * @param {string[]} args
- */
-function execArgsOf(spec, args) {
-  const { kind, interpreter, interpreterArgs, script } = spec;
-  if (kind === 'node') return [];
-  if (isShellCommand(spec)) return ['-c', `${script} "$@"`, basename(interpreter), ...args];
-  return [...interpreterArgs, ...(interpreter === 'none' ? [] : [script]), ...args];
-}
-
-/**
- * @param {AppSpec} spec
  * @param {{ uid?: string, gid?: string }} given
  * @returns {Partial<AppSpec>}
  */
 function ownedBy(spec, { uid, gid }) {
   const owner = resolveOwner({ uid: uid ?? (spec.uid === null ? undefined : String(spec.uid)), gid });
-  return {
-    uid: owner.uid,
-    gid: owner.gid,
-    user: owner.user,
-    ownerEnv: ownerVariables(owner),
-  };
+  return { uid: owner.uid, gid: owner.gid, user: owner.user, ownerEnv: ownerVariables(owner) };
 }
 
 /** Flags that nclust may add before the flags of the user, for any interpreter. */
@@ -141,20 +126,8 @@ export function interpreterChange(spec, { interpreter, interpreterArgs }, where)
     throw refused(`"${spec.name}" runs in cluster mode, and "${program.file}" is not Node.js`);
   if (program.interpreter === 'none' && !isNode(program.file) && own.length > 0)
     throw refused(`"${spec.script}" runs without an interpreter, so there is nothing to give arguments to`);
-  const isComplete = program.flags.length > 0 && program.flags[0] === own[0];
-  const flags = isComplete ? own : [...program.flags, ...own];
-  const script = program.interpreter === 'none' ? [] : [spec.script];
-  const execArgs = program.kind === 'node' ? [] : [...flags, ...script, ...spec.args];
-  return {
-    kind: program.kind,
-    file: program.file,
-    interpreter: program.interpreter,
-    interpreterEnv: program.env,
-    ...(interpreter === undefined ? {} : { interpreterGiven: interpreter }),
-    nodeVersion: program.nodeVersion,
-    interpreterArgs: flags,
-    execArgs,
-  };
+  const fields = programFields(program, spec.script, { args: spec.args, given: own });
+  return { ...fields, ...(interpreter === undefined ? {} : { interpreterGiven: interpreter }) };
 }
 
 /** @param {AppSpec} spec */

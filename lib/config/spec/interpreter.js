@@ -5,6 +5,7 @@ import { NclustError } from '../../shared/errors.js';
 import { runAsUserSync } from '../../shared/host/run-as-user.js';
 import { findProgram, isProgram } from './find-program.js';
 
+/** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { Owner } from './owner.js' */
 
 /**
@@ -95,6 +96,35 @@ function byFile(script, where) {
   if (head.type === 'shebang' && /^node(js)?$/.test(head.program)) return withInterpreter(script, ['node'], where);
   if (head.type === 'binary' || (head.type === 'shebang' && isProgram(script))) return itself(script);
   return withInterpreter(script, head.type === 'shebang' ? [head.program] : ['node'], where);
+}
+
+/**
+ * @param {Program} program
+ * @param {string} script
+ * @param {object} o
+ * @param {string[]} o.args  For the script.
+ * @param {string[]} o.given  The user's flags for the interpreter.
+ * @param {string[]} [o.ours]  Flags that nclust puts after those of the program.
+ * @returns {Partial<AppSpec>}
+ */
+export function programFields(
+  { kind, file, interpreter, flags, env, nodeVersion },
+  script,
+  { args, given, ours = [] },
+) {
+  // If the user has given the subcommand of deno ("run"), do not add it again.
+  const isComplete = flags.length > 0 && flags[0] === given[0];
+  const interpreterArgs = isComplete ? given : [...flags, ...ours, ...given];
+  const execArgs = execArgsOf({ kind, interpreter, interpreterArgs, script }, args);
+  return { kind, file, nodeVersion, interpreter, interpreterEnv: env, interpreterArgs, execArgs };
+}
+
+/**
+ * @param {Pick<AppSpec, 'kind' | 'interpreter' | 'interpreterArgs' | 'script'>} spec
+ * @param {string[]} args
+ */
+export function execArgsOf({ kind, interpreter, interpreterArgs, script }, args) {
+  return kind === 'node' ? [] : [...interpreterArgs, ...(interpreter === 'none' ? [] : [script]), ...args];
 }
 
 /**
