@@ -51,9 +51,7 @@ function checkOwn(home, stat, uid) {
     throw new NclustError(
       'ERR_NCLUST_HOME_FOREIGN',
       `The nclust home "${home}" belongs to user id ${stat.uid}, but this command runs as user id ${uid}.`,
-      {
-        hint: 'Run the command as its owner, or point NCLUST_HOME at a folder of your own.',
-      },
+      { hint: 'Run the command as its owner, or point NCLUST_HOME at a folder of your own.' },
     );
   }
 }
@@ -67,10 +65,7 @@ function checkLength(home) {
   throw new NclustError(
     'ERR_NCLUST_HOME_TOO_LONG',
     `The nclust home "${home}" is ${bytes - allowed} bytes too long for the sockets in it.`,
-    {
-      hint: 'Point NCLUST_HOME at a shorter path.',
-      data: { bytes, allowed },
-    },
+    { hint: 'Point NCLUST_HOME at a shorter path.', data: { bytes, allowed } },
   );
 }
 
@@ -146,9 +141,6 @@ function unwritable(home, error) {
   return new NclustError(
     'ERR_NCLUST_HOME_UNWRITABLE',
     `The nclust home "${home}" cannot be created or written to (${code}).`,
-    {
-      hint: 'Fix its permissions or point NCLUST_HOME at a folder you can write to.',
-      cause: error,
-    },
+    { hint: 'Fix its permissions or point NCLUST_HOME at a folder you can write to.', cause: error },
   );
 }

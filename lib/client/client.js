@@ -268,9 +268,7 @@ function checkProtocol({ protocol, version }) {
   throw new NclustError(
     'ERR_NCLUST_PROTOCOL_VERSION',
     `The running manager (nclust ${version}) speaks protocol ${protocol}, but this command speaks ${PROTOCOL}.`,
-    {
-      hint: 'Use the nclust that started it, or stop it with the "nclust kill" of that version.',
-    },
+    { hint: 'Use the nclust that started it, or stop it with the "nclust kill" of that version.' },
   );
 }
 

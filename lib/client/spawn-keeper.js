@@ -90,9 +90,6 @@ function noKeeper(paths, why) {
   return new NclustError(
     'ERR_NCLUST_DAEMON_UNREACHABLE',
     `The manager for "${paths.home}" could not be started: ${why}.`,
-    {
-      hint: `The whole log is in ${paths.daemonLog}`,
-      data: { lastLines: readTail(paths.daemonLog) },
-    },
+    { hint: `The whole log is in ${paths.daemonLog}`, data: { lastLines: readTail(paths.daemonLog) } },
   );
 }

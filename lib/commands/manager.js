@@ -75,10 +75,7 @@ function explain(error) {
   throw new NclustError(
     'ERR_NCLUST_UPDATE_FAILED',
     'The running manager is too old to be updated; nothing was replaced.',
-    {
-      hint: 'Replace it with its own "nclust kill", then start the apps again with: nclust resurrect',
-      cause: error,
-    },
+    { hint: 'Replace it with its own "nclust kill", then start the apps again with: nclust resurrect', cause: error },
   );
 }
 

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { findProgram } from '../config/spec/find-program.js';
 import { NclustError } from '../shared/errors.js';
 
@@ -53,26 +54,15 @@ export function readSavedList(file, shell) {
  */
 export async function readLiveList(shell) {
   const pm2Home = pm2HomeOf(shell);
+  const o = { hint: 'Import its saved list: nclust import pm2' };
   if (readRunningPm2(pm2Home) === null)
-    throw new NclustError('ERR_NCLUST_IMPORT', `PM2 does not run in "${pm2Home}".`, {
-      hint: 'Import its saved list: nclust import pm2',
-    });
+    throw new NclustError('ERR_NCLUST_IMPORT', `PM2 does not run in "${pm2Home}".`, o);
   const file = findProgram('pm2', { path: shell.env.PATH, cwd: shell.cwd });
-  if (!file)
-    throw new NclustError('ERR_NCLUST_IMPORT', 'There is no "pm2" in PATH.', {
-      hint: 'Import its saved list: nclust import pm2',
-    });
-  const text = await new Promise((done, reject) => {
-    execFile(
-      file,
-      ['jlist'],
-      { env: { ...shell.env, PM2_HOME: pm2Home }, timeout: LIVE_MS, maxBuffer: LIVE_MAX_BYTES },
-      (error, stdout) => {
-        if (error)
-          reject(new NclustError('ERR_NCLUST_IMPORT', `"pm2 jlist" failed: ${error.message}`, { cause: error }));
-        else done(stdout);
-      },
-    );
+  if (!file) throw new NclustError('ERR_NCLUST_IMPORT', 'There is no "pm2" in PATH.', o);
+  const limits = { timeout: LIVE_MS, maxBuffer: LIVE_MAX_BYTES };
+  const running = promisify(execFile)(file, ['jlist'], { env: { ...shell.env, PM2_HOME: pm2Home }, ...limits });
+  const { stdout: text } = await running.catch((cause) => {
+    throw new NclustError('ERR_NCLUST_IMPORT', `"pm2 jlist" failed: ${cause.message}`, { cause });
   });
   const records = listIn(text);
   if (!records) throw new NclustError('ERR_NCLUST_IMPORT', '"pm2 jlist" printed no list.');

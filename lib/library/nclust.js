@@ -190,26 +190,17 @@ export class Nclust {
 
   /** @type {Api['trigger']} */
   trigger(targets, action, params, o = {}) {
-    const { replyMs } = o;
     return this.#calls.call('trigger', o, async (ask) => {
-      const timeout = replyMs === undefined ? {} : { timeoutMs: replyMs };
-      const { replies } = await ask('trigger', {
-        targets: await readTargets(targets, ask),
-        action,
-        params,
-        ...timeout,
-      });
-      return replies;
+      const request = { targets: await readTargets(targets, ask), action, params, timeoutMs: o.replyMs };
+      return (await ask('trigger', request)).replies;
     });
   }
 
   /** @type {Api['inspect']} */
   inspect(target, o = {}) {
     return this.#calls.call('inspect', o, async (ask) => {
-      const { slot, url, was } = await ask('inspect', {
-        target: (await readTargets(target, ask))[0],
-        stop: o.stop === true,
-      });
+      const [one] = await readTargets(target, ask);
+      const { slot, url, was } = await ask('inspect', { target: one, stop: o.stop === true });
       return { slot, url, was };
     });
   }

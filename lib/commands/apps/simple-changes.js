@@ -69,9 +69,7 @@ export async function sendSignal(context, [word, ...words]) {
     throw new NclustError(
       'ERR_NCLUST_NO_PROCESS',
       `No process of ${summarise(slots)} runs, so ${signal} was not sent.`,
-      {
-        hint: 'nclust list',
-      },
+      { hint: 'nclust list' },
     );
   }
   return reportChange(context, signalled, `Sent ${signal} to`);

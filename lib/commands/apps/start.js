@@ -225,9 +225,7 @@ function nothingToStart({ cwd }) {
   return new NclustError(
     'ERR_NCLUST_USAGE',
     `start needs something to start, because there is no config file in "${cwd}".`,
-    {
-      hint: 'For example: nclust start app.js -i max; "nclust init" writes a config file',
-    },
+    { hint: 'For example: nclust start app.js -i max; "nclust init" writes a config file' },
   );
 }
 

@@ -63,9 +63,7 @@ function answerOf(child, file) {
         unreadableError(
           file,
           `nclust could not start a process for it (${/** @type {NodeJS.ErrnoException} */ (cause).code})`,
-          {
-            cause,
-          },
+          { cause },
         ),
       ),
     );

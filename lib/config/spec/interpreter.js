@@ -191,9 +191,7 @@ function withInterpreter(script, names, where) {
   throw new NclustError(
     'ERR_NCLUST_INTERPRETER_NOT_FOUND',
     `"${script}" needs ${names.map((name) => `"${name}"`).join(' or ')}, which is not in PATH or is not executable.`,
-    {
-      hint: 'Install it, or give the path of one with --interpreter.',
-    },
+    { hint: 'Install it, or give the path of one with --interpreter.' },
   );
 }
 
