@@ -5,10 +5,9 @@ import { makeSpec } from '../../control/make-spec.js';
 test('settings change attributes that have no option, too', async () => {
   const warnings = [];
   const settings = { secrets: { TOKEN: '/run/token' }, watch_options: { depth: 1 }, env: { A: 1 }, script: 'other.js' };
-  const slots = /** @type {any} */ ([{ name: 'api', spec: makeSpec({ name: 'api' }) }]);
   const read = readSettings(settings, (text) => warnings.push(text));
-  const { spec, specs } = await changesOf({ request: async () => ({ slots }) }, ['api'], read, /** @type {any} */ ({}));
-  expect({ spec, specs }).toMatchObject({
+  const client = { request: async () => ({ slots: [{ name: 'api', spec: makeSpec({ name: 'api' }) }] }) };
+  expect(await changesOf(client, ['api'], read, /** @type {any} */ ({}))).toMatchObject({
     spec: { secrets: { TOKEN: { file: '/run/token' } }, watchOptions: { depth: 1 } },
     specs: { api: { env: { A: '1' } } },
   });

@@ -27,11 +27,7 @@ function write(name, text, mode = 0o644) {
 
 /** Reads an object, as the library does, because it can hold undefined and functions. */
 const read = (value, o) =>
-  readConfig(
-    { cwd: folder, env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin` }, node: NODE },
-    { value },
-    { isPartial: false, ...o },
-  );
+  readConfig({ cwd: folder, env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin` }, node: NODE }, { value }, o);
 
 const readApp = async (given) => {
   const { specs, warnings } = await read({ apps: [{ ...app, ...given }] });
