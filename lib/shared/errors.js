@@ -1,9 +1,9 @@
-import { ERRORS } from './error-codes.js';
+import { EXIT_STATUS_OF } from './error-codes.js';
 import { isRecord } from './is-record.js';
 
 /** @import { WireError } from './wire/rpc.js' */
 
-/** @typedef {keyof typeof ERRORS} ErrorCode */
+/** @typedef {keyof typeof EXIT_STATUS_OF} ErrorCode */
 
 /** JSON-RPC's number for an error that `data` explains. */
 const SERVER_ERROR = -32000;
@@ -24,7 +24,7 @@ export class NclustError extends Error {
     this.code = code;
     this.hint = hint;
     this.data = data;
-    this.exitStatus = exitStatus ?? ERRORS[code]?.exitStatus ?? 1;
+    this.exitStatus = exitStatus ?? EXIT_STATUS_OF[code] ?? 1;
   }
 }
 
