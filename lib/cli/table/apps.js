@@ -1,4 +1,4 @@
-import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, TARGETS, TARGETS_OR_FILE, changeSummary, load } from './row.js';
+import { ATTACH, NO_WAIT, OF_FILE, TARGETS, TARGETS_OR_FILE, changeSummary, load } from './row.js';
 
 /** @import { Command } from './row.js' */
 
@@ -18,7 +18,6 @@ export const APPS = [
       ['--no-daemon', 'stay in the foreground until it exits, as "nclust run" does'],
       ...OF_FILE,
       ATTACH,
-      JSON_OPTION,
     ],
     examples: [
       'nclust start app.js -i max                   one per CPU, sharing the port',
@@ -44,7 +43,6 @@ export const APPS = [
       ['--watch', 'also stop watching their files, and do not watch them after the next start'],
       NO_WAIT,
       ...OF_FILE,
-      JSON_OPTION,
     ],
     examples: ['nclust stop api worker', 'nclust stop /^web-/', 'nclust stop all', 'nclust stop api --watch'],
     load: load(() => import('../../commands/apps/simple-changes.js'), 'stop', changeSummary),
@@ -62,7 +60,6 @@ export const APPS = [
       NO_WAIT,
       ...OF_FILE,
       ATTACH,
-      JSON_OPTION,
     ],
     examples: [
       'nclust restart api',
@@ -84,7 +81,6 @@ export const APPS = [
       NO_WAIT,
       ...OF_FILE,
       ATTACH,
-      JSON_OPTION,
     ],
     examples: [
       'nclust reload api',
@@ -99,7 +95,7 @@ export const APPS = [
     aliases: ['del'],
     words: TARGETS_OR_FILE,
     help: 'stop apps and remove them from the list',
-    options: [NO_WAIT, ...OF_FILE, JSON_OPTION],
+    options: [NO_WAIT, ...OF_FILE],
     examples: ['nclust delete api', 'nclust delete all'],
     load: load(() => import('../../commands/apps/simple-changes.js'), 'deleteApps', changeSummary),
   },
@@ -107,7 +103,7 @@ export const APPS = [
     name: 'scale',
     words: '<app> <number>',
     help: 'change the number of instances: N, +N, -N, max or N%',
-    options: [NO_WAIT, JSON_OPTION],
+    options: [NO_WAIT],
     examples: ['nclust scale api 4', 'nclust scale api +2', 'nclust scale api -1', 'nclust scale api 50%'],
     load: load(() => import('../../commands/apps/simple-changes.js'), 'scale', changeSummary),
   },
@@ -115,14 +111,12 @@ export const APPS = [
     name: 'reset',
     words: TARGETS,
     help: 'set the restart counters to zero',
-    options: [JSON_OPTION],
     load: load(() => import('../../commands/apps/simple-changes.js'), 'reset', changeSummary),
   },
   {
     name: 'sendSignal',
     words: '<signal> <id|name|namespace|/pattern/|all...>',
     help: 'send a signal to processes',
-    options: [JSON_OPTION],
     examples: ['nclust sendSignal SIGUSR2 api'],
     load: load(() => import('../../commands/apps/simple-changes.js'), 'sendSignal', changeSummary),
   },
@@ -134,7 +128,6 @@ export const MESSAGES = [
     name: 'send',
     words: '<id|name> <line...>',
     help: 'send a line to the standard input of an app in fork mode',
-    options: [JSON_OPTION],
     examples: ['nclust send 0 "reload plugins"'],
     load: load(() => import('../../commands/messages.js'), 'send', changeSummary),
   },
@@ -145,6 +138,7 @@ export const MESSAGES = [
     help:
       'type into an app and see its output, until Ctrl-C; the separator is sent after each line instead of ' +
       'a newline',
+    isText: true,
     examples: ['nclust attach 0'],
     load: load(() => import('../../commands/messages.js'), 'attach', 'renderAttached'),
   },
@@ -153,19 +147,20 @@ export const MESSAGES = [
     words: '<id|name|namespace|script|/pattern/|all> <action> [params]',
     brief: 'call an action of an app, and print what it returns',
     help: 'call an action that an app has registered, and print what it returns',
-    options: [JSON_OPTION],
     examples: ['nclust trigger api "clear cache"', 'nclust trigger all log-level debug --json'],
-    load: async () => {
-      const { trigger, renderReplies } = await import('../../commands/messages.js');
-      return { run: trigger, render: renderReplies, json: ({ replies }) => replies };
-    },
+    load: load(
+      () => import('../../commands/messages.js'),
+      'trigger',
+      'renderReplies',
+      ({ replies }) => replies,
+    ),
   },
   {
     name: 'inspect',
     words: '<id|name>',
     brief: 'open a running Node.js process to a debugger',
     help: 'open a running Node.js process to a debugger; of several instances, the first',
-    options: [['--stop', 'close it to debuggers again'], JSON_OPTION],
+    options: [['--stop', 'close it to debuggers again']],
     examples: ['nclust inspect api', 'nclust inspect 3 --stop'],
     load: load(() => import('../../commands/inspect.js'), 'inspect', 'renderInspected'),
   },

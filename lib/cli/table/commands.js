@@ -37,22 +37,19 @@ const HELP = [
   },
 ];
 
+const WITH_DATA = [APPS, CONFIG, APPLY, INFORMATION, LOGS, MESSAGES, RUN, PUBLISH, HOME, BOOT, DIAGNOSIS].flat();
+
 /** @type {Command[]} */
-export const COMMANDS = [
-  ...APPS,
-  ...CONFIG,
-  ...APPLY,
-  ...INFORMATION,
-  ...LOGS,
-  ...MESSAGES,
-  ...RUN,
-  ...PUBLISH,
-  ...HOME,
-  ...BOOT,
-  ...DIAGNOSIS,
-  ...HELP,
-  ...PM2_ONLY,
-];
+export const COMMANDS = [...WITH_DATA.map(addJson), ...HELP, ...PM2_ONLY];
+
+/** @param {Command} row */
+function addJson(row) {
+  const { options = [], isText } = row;
+  if (isText || options.some(([flags]) => flags === '--json')) return row;
+  /** @type {Command} */
+  const whole = { ...row, options: [...options, ['--json', 'print the data as JSON']] };
+  return whole;
+}
 
 /** @param {string} word  A name or an alias. */
 export function findCommand(word) {

@@ -1,4 +1,4 @@
-import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, changeSummary, fileArgument, isNotDryRun, load } from './row.js';
+import { ATTACH, NO_WAIT, OF_FILE, changeSummary, fileArgument, isNotDryRun, load } from './row.js';
 
 /** @import { AskedPlan } from '../../commands/apps/apply.js' */
 /** @import { Command } from './row.js' */
@@ -19,7 +19,7 @@ export const CONFIG = [
     help: 'start the apps of a config file, and restart those that run',
     takesOptionsOf: 'restart',
     takesArguments: true,
-    options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH, JSON_OPTION],
+    options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH],
     load: load(() => import('../../commands/apps/start.js'), 'startOrRestart', changeSummary),
   },
   {
@@ -30,7 +30,7 @@ export const CONFIG = [
     help: 'start the apps of a config file, and reload those that run, without losing a request',
     takesOptionsOf: 'reload',
     takesArguments: true,
-    options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH, JSON_OPTION],
+    options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH],
     examples: ['nclust startOrReload ecosystem.config.js --env production'],
     load: load(() => import('../../commands/apps/start.js'), 'startOrReload', changeSummary),
   },
@@ -38,7 +38,7 @@ export const CONFIG = [
     name: 'validate',
     words: '[config]',
     help: 'check a config file, and start nothing',
-    options: [ONLY, ENV, JSON_OPTION],
+    options: [ONLY, ENV],
     load: load(() => import('../../commands/config.js'), 'validate', 'renderValidated'),
   },
   {
@@ -47,7 +47,6 @@ export const CONFIG = [
     words: '[simple]',
     brief: 'write a first config file',
     help: 'write a first config file; with "simple", a short one',
-    options: [JSON_OPTION],
     load: load(() => import('../../commands/config.js'), 'init', fileArgument),
   },
 ];
@@ -73,7 +72,6 @@ export const APPLY = [
       ...FROM_FILE,
       ['--dry-run', 'print the plan and change nothing; exit status 2: changes are needed, 0: none'],
       NO_WAIT,
-      JSON_OPTION,
     ],
     examples: [
       'nclust apply                                  the config file of this folder',
@@ -101,7 +99,7 @@ export const APPLY = [
     words: '[file]',
     brief: 'show what apply would change',
     help: 'show what apply would change, attribute by attribute; exit status 2: there are changes, 0: none',
-    options: [...FROM_FILE, JSON_OPTION],
+    options: [...FROM_FILE],
     examples: ['nclust diff', 'nclust diff nclust.config.js --env production'],
     load: async () => {
       const [{ diff }, { renderPlan }] = await Promise.all([

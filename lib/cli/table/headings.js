@@ -26,24 +26,10 @@ export const HEADINGS = [
 export const FIRST_OPTIONS = [
   [
     'Used most:',
-    [
-      '--name',
-      '--instances',
-      '--env',
-      '--update-env',
-      '--watch',
-      '--cron',
-      '--max-memory-restart',
-      '--interpreter',
-      '--node-args',
-      '--cwd',
-      '--no-autorestart',
-      '--time',
-      '--output',
-      '--error',
-      '--force',
-      '--attach',
-    ],
+    (
+      '--name --instances --env --update-env --watch --cron --max-memory-restart --interpreter --node-args --cwd ' +
+      '--no-autorestart --time --output --error --force --attach'
+    ).split(' '),
   ],
   ['This command:', ['--only', '--no-wait', '--no-daemon', '--no-autostart', '--json', '--help']],
 ];

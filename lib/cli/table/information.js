@@ -1,6 +1,16 @@
-import { JSON_OPTION, fileArgument, load } from './row.js';
+import { fileArgument, load } from './row.js';
 
 /** @import { Command } from './row.js' */
+
+// Renderers that are not in the module of their command.
+const table = async () => (await import('../../render/list.js')).renderList;
+const jlist = async () => (await import('../../render/jlist.js')).renderJlist;
+const prettylist = async () => (await import('../../render/jlist.js')).renderPrettylist;
+const figures = async () => (await import('../../monit/snapshot.js')).renderSnapshot;
+const description = async () => (await import('../../render/describe.js')).renderDescribe;
+const environment = async () => (await import('../../render/environment.js')).renderEnv;
+const findings = async () => (await import('../../render/doctor.js')).renderDoctor;
+const report = async () => (await import('../../render/doctor.js')).renderReport;
 
 /** @type {Command[]} */
 export const INFORMATION = [
@@ -13,48 +23,35 @@ export const INFORMATION = [
       ['-m, --mini-list', 'a few lines per process instead of a table'],
       ['--group', 'group the workers under their app'],
       ['--watch', 'repeat every 0.9 seconds, until Ctrl-C'],
-      JSON_OPTION,
     ],
     examples: ['nclust list --sort memory:desc', 'nclust ls --group', 'nclust ls --json'],
-    load: load(
-      () => import('../../commands/list.js'),
-      'listOrWatch',
-      async () => (await import('../../render/list.js')).renderList,
-    ),
+    load: load(() => import('../../commands/list.js'), 'listOrWatch', table),
   },
   {
     name: 'jlist',
     brief: 'print the list as JSON in the format of PM2',
     help: 'print the list as JSON in the format of PM2, on one line',
-    load: load(
-      () => import('../../commands/list.js'),
-      'listDetailed',
-      async () => (await import('../../render/jlist.js')).renderJlist,
-    ),
+    isText: true,
+    load: load(() => import('../../commands/list.js'), 'listDetailed', jlist),
   },
   {
     name: 'prettylist',
     help: 'print the same for people to read; not JSON',
-    load: load(
-      () => import('../../commands/list.js'),
-      'listDetailed',
-      async () => (await import('../../render/jlist.js')).renderPrettylist,
-    ),
+    isText: true,
+    load: load(() => import('../../commands/list.js'), 'listDetailed', prettylist),
   },
   {
     name: 'monit',
     aliases: ['dashboard', 'dash'],
     brief: 'watch apps and workers on the whole terminal',
     help: 'watch apps and workers on the whole terminal, with figures, logs and events; ? shows the keys, q quits',
-    options: [JSON_OPTION],
     examples: ['nclust monit', 'nclust monit --json          the figures of this moment'],
-    load: async () => {
-      const [{ monit }, { renderSnapshot }] = await Promise.all([
-        import('../../commands/monit.js'),
-        import('../../monit/snapshot.js'),
-      ]);
-      return { run: monit, render: renderSnapshot, json: ({ sample }) => sample };
-    },
+    load: load(
+      () => import('../../commands/monit.js'),
+      'monit',
+      figures,
+      ({ sample }) => sample,
+    ),
   },
   {
     name: 'web',
@@ -70,16 +67,9 @@ export const INFORMATION = [
       ['--new-token', 'create a new address; the old one stops working'],
       ['--open', 'open it in the browser of this desktop'],
       ['--off', 'stop it'],
-      JSON_OPTION,
     ],
     examples: ['nclust web', 'nclust web --allow-actions --open', 'nclust web --listen 8080', 'nclust web --off'],
-    load: async () => {
-      const [{ web }, { renderWeb }] = await Promise.all([
-        import('../../commands/web.js'),
-        import('../../commands/web.js'),
-      ]);
-      return { run: web, render: renderWeb };
-    },
+    load: load(() => import('../../commands/web.js'), 'web', 'renderWeb'),
   },
   {
     name: 'describe',
@@ -87,13 +77,8 @@ export const INFORMATION = [
     words: '<id|name|namespace|script|/pattern/...>',
     brief: 'show all about an app, and why it last died',
     help: 'show everything about an app, and why it last died',
-    options: [JSON_OPTION],
     examples: ['nclust describe api', 'nclust describe 0 --json'],
-    load: load(
-      () => import('../../commands/describe.js'),
-      'describe',
-      async () => (await import('../../render/describe.js')).renderDescribe,
-    ),
+    load: load(() => import('../../commands/describe.js'), 'describe', description),
   },
   {
     name: 'why',
@@ -103,7 +88,6 @@ export const INFORMATION = [
     options: [
       ['--since <time>', 'from this time on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
       ['--lines <number>', 'lines of the timeline (default: 30, or all with --since)'],
-      JSON_OPTION,
     ],
     examples: ['nclust why api', 'nclust why all --since 2h'],
     load: async () => {
@@ -139,7 +123,6 @@ export const INFORMATION = [
     words: '<id|name>',
     brief: 'show what a worker runs, even if its loop is blocked',
     help: 'print the JavaScript stack of a worker, even if its event loop is blocked',
-    options: [JSON_OPTION],
     examples: ['nclust stack api', 'nclust stack 3 --json'],
     load: load(() => import('../../commands/stack.js'), 'stack', 'renderStack'),
   },
@@ -156,7 +139,6 @@ export const INFORMATION = [
         '-o, --output <file>',
         'file to write (default, in this folder: <app>-<id>-<date>.cpuprofile, .heapsnapshot or .heapprofile)',
       ],
-      JSON_OPTION,
     ],
     examples: ['nclust profile api --cpu 30s', 'nclust profile 3 --heap --output api.heapsnapshot'],
     load: load(() => import('../../commands/profile.js'), 'profile', fileArgument),
@@ -165,36 +147,27 @@ export const INFORMATION = [
     name: 'pid',
     words: '[name]',
     help: 'print process ids, one per line',
-    options: [JSON_OPTION],
     examples: ['kill -USR2 $(nclust pid api)'],
-    load: async () => {
-      const { findSlots, listPids, renderPids } = await import('../../commands/list.js');
-      return { run: findSlots, render: renderPids, json: listPids };
-    },
+    load: load(() => import('../../commands/list.js'), 'findSlots', 'renderPids', 'listPids'),
   },
   {
     name: 'id',
     words: '<name>',
     help: 'print the ids of an app as a list',
-    options: [JSON_OPTION],
-    load: async () => {
-      const { findSlots, listIds, renderIds } = await import('../../commands/list.js');
-      return { run: findSlots, render: renderIds, json: listIds };
-    },
+    load: load(() => import('../../commands/list.js'), 'findSlots', 'renderIds', 'listIds'),
   },
   {
     name: 'env',
     words: '<id|name>',
     help: 'print the environment variables of an instance',
-    options: [['--diff', 'only those that differ from this shell, and where they come from'], JSON_OPTION],
+    options: [['--diff', 'only those that differ from this shell, and where they come from']],
     examples: ['nclust env api --diff'],
-    load: async () => {
-      const [{ env }, { renderEnv }] = await Promise.all([
-        import('../../commands/describe.js'),
-        import('../../render/environment.js'),
-      ]);
-      return { run: env, render: renderEnv, json: (data) => data.differences ?? data.env };
-    },
+    load: load(
+      () => import('../../commands/describe.js'),
+      'env',
+      environment,
+      (data) => data.differences ?? data.env,
+    ),
   },
 ];
 
@@ -204,28 +177,18 @@ export const DIAGNOSIS = [
     name: 'doctor',
     brief: 'find known problems here, and print how to fix them',
     help: 'find known problems of this machine and this home, and print how to fix them',
-    options: [JSON_OPTION],
-    load: load(
-      () => import('../../commands/doctor.js'),
-      'doctor',
-      async () => (await import('../../render/doctor.js')).renderDoctor,
-    ),
+    load: load(() => import('../../commands/doctor.js'), 'doctor', findings),
   },
   {
     name: 'report',
     help: 'print the facts that a bug report needs',
-    options: [JSON_OPTION],
-    load: load(
-      () => import('../../commands/doctor.js'),
-      'report',
-      async () => (await import('../../render/doctor.js')).renderReport,
-    ),
+    load: load(() => import('../../commands/doctor.js'), 'report', report),
   },
   {
     name: 'slist',
     aliases: ['sysinfos'],
     help: 'print facts about this machine',
-    options: [['-t, --tree', 'print a tree'], JSON_OPTION],
+    options: [['-t, --tree', 'print a tree']],
     load: async () => {
       const [{ doctor }, { renderMachine }] = await Promise.all([
         import('../../commands/doctor.js'),

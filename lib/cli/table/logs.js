@@ -1,6 +1,8 @@
-import { JSON_OPTION, load } from './row.js';
+import { load, noText } from './row.js';
 
 /** @import { Command } from './row.js' */
+
+const logLines = async () => (await import('../../render/log-lines.js')).createLogRenderer();
 
 /** @type {Command[]} */
 export const LOGS = [
@@ -35,38 +37,25 @@ export const LOGS = [
       'nclust logs --level warn --timestamp HH:mm:ss',
       'nclust logs api --json | jq .message',
     ],
-    load: async () => {
-      const [{ logs }, { createLogRenderer }] = await Promise.all([
-        import('../../commands/logs.js'),
-        import('../../render/log-lines.js'),
-      ]);
-      return { run: logs, render: createLogRenderer() };
-    },
+    load: load(() => import('../../commands/logs.js'), 'logs', logLines),
   },
   {
     name: 'flush',
     words: '[id|name|namespace|script|/pattern/|all...]',
     brief: 'empty log files and remove rotated ones',
     help: 'empty log files and remove rotated ones; without a target, those of all apps and of the manager',
-    options: [JSON_OPTION],
     examples: ['nclust flush api', 'nclust flush'],
-    load: async () => {
-      const [{ flush }, { renderFlushed }] = await Promise.all([
-        import('../../commands/log-files.js'),
-        import('../../commands/log-files.js'),
-      ]);
-      return { run: flush, render: renderFlushed, json: ({ files }) => files };
-    },
+    load: load(
+      () => import('../../commands/log-files.js'),
+      'flush',
+      'renderFlushed',
+      ({ files }) => files,
+    ),
   },
   {
     name: 'reloadLogs',
     brief: 'reopen log files, after another program rotated them',
     help: 'reopen all log files, after another program rotated them',
-    options: [JSON_OPTION],
-    load: load(
-      () => import('../../commands/log-files.js'),
-      'reloadLogs',
-      async () => () => '',
-    ),
+    load: load(() => import('../../commands/log-files.js'), 'reloadLogs', noText),
   },
 ];

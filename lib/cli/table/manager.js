@@ -1,6 +1,8 @@
-import { JSON_OPTION, NO_WAIT, changeSummary, fileArgument, isNotDryRun, load, loadSetting } from './row.js';
+import { NO_WAIT, changeSummary, fileArgument, isNotDryRun, load, noText } from './row.js';
 
 /** @import { Command } from './row.js' */
+
+const settingsJson = (/** @type {any} */ { settings }) => settings;
 
 /** @type {Command[]} */
 export const HOME = [
@@ -8,104 +10,78 @@ export const HOME = [
     name: 'set',
     words: '<key> <value>',
     help: 'change a setting that applies to the whole home',
-    options: [JSON_OPTION],
     examples: ['nclust set logs.max_size 50M', 'nclust set logs.max_total 10G'],
-    load: loadSetting(
-      () => import('../../commands/settings.js'),
-      'set',
-      async () => () => '',
-    ),
+    load: load(() => import('../../commands/settings.js'), 'set', noText, settingsJson),
   },
   {
     name: 'get',
     words: '[key]',
     help: 'print a setting, or all of them',
-    options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/settings.js'), 'get', 'renderSettings'),
+    load: load(() => import('../../commands/settings.js'), 'get', 'renderSettings', settingsJson),
   },
   {
     name: 'unset',
     words: '<key>',
     help: 'reset a setting to its default',
-    options: [JSON_OPTION],
-    load: loadSetting(
-      () => import('../../commands/settings.js'),
-      'unset',
-      async () => () => '',
-    ),
+    load: load(() => import('../../commands/settings.js'), 'unset', noText, settingsJson),
   },
   {
     name: 'conf',
     words: '[key] [value]',
     help: 'the same as get; with a value, the same as set',
-    options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/settings.js'), 'conf', 'renderSettings'),
+    load: load(() => import('../../commands/settings.js'), 'conf', 'renderSettings', settingsJson),
   },
   {
     name: 'config',
     words: '<key> [value]',
     help: 'the same as conf',
     isHidden: true,
-    options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/settings.js'), 'conf', 'renderSettings'),
+    load: load(() => import('../../commands/settings.js'), 'conf', 'renderSettings', settingsJson),
   },
   {
     name: 'multiset',
     words: '<pairs>',
     brief: 'change several settings at once',
     help: 'change several settings, given as "key value key value"',
-    options: [JSON_OPTION],
     examples: ['nclust multiset "logs.max_size 50M logs.max_files 5"'],
-    load: loadSetting(
-      () => import('../../commands/settings.js'),
-      'multiset',
-      async () => () => '',
-    ),
+    load: load(() => import('../../commands/settings.js'), 'multiset', noText, settingsJson),
   },
   {
     name: 'save',
     aliases: ['dump'],
     help: 'write the list to a file that resurrect reads',
-    options: [['-f, --force', 'also when the list is empty'], JSON_OPTION],
+    options: [['-f, --force', 'also when the list is empty']],
     load: load(() => import('../../commands/apps/saved-list.js'), 'save', fileArgument),
   },
   {
     name: 'resurrect',
     help: 'start saved apps that are not in the list',
-    options: [NO_WAIT, JSON_OPTION],
+    options: [NO_WAIT],
     load: load(() => import('../../commands/apps/saved-list.js'), 'resurrect', changeSummary),
   },
   {
     name: 'ping',
     help: 'check whether the manager answers',
-    options: [JSON_OPTION],
-    load: async () => {
-      const { ping, renderPing } = await import('../../commands/manager.js');
-      return { run: ping, render: renderPing, json: ({ hello }) => hello };
-    },
+    load: load(
+      () => import('../../commands/manager.js'),
+      'ping',
+      'renderPing',
+      ({ hello }) => hello,
+    ),
   },
   {
     name: 'update',
     aliases: ['updatePM2'],
     brief: 'replace the manager by this version, without interruption',
     help: 'replace the running manager by the version of this command, without an interruption',
-    options: [NO_WAIT, JSON_OPTION],
+    options: [NO_WAIT],
     examples: ['npm install -g nclust@latest && nclust update'],
-    load: load(
-      () => import('../../commands/manager.js'),
-      'update',
-      async () => () => '',
-    ),
+    load: load(() => import('../../commands/manager.js'), 'update', noText),
   },
   {
     name: 'kill',
     help: 'stop every app, then the manager',
-    options: [JSON_OPTION],
-    load: load(
-      () => import('../../commands/manager.js'),
-      'kill',
-      async () => () => '',
-    ),
+    load: load(() => import('../../commands/manager.js'), 'kill', noText),
   },
 ];
 
@@ -122,7 +98,6 @@ const PLACE = [
 const SHOW = [
   ['--print', 'show the files and commands, and do nothing'],
   ['--dry-run', 'the same as --print'],
-  JSON_OPTION,
 ];
 
 /** @type {Command[]} */
@@ -152,17 +127,11 @@ export const BOOT = [
     name: 'daemon',
     brief: 'run the manager in the foreground, for supervisors',
     help: 'run the manager in the foreground, for supervisors; Ctrl-C stops it and its apps, SIGHUP reloads the apps',
-    options: [JSON_OPTION],
-    load: load(
-      () => import('../../commands/daemon.js'),
-      'daemon',
-      async () => () => '',
-    ),
+    load: load(() => import('../../commands/daemon.js'), 'daemon', noText),
   },
   {
     name: 'cleardump',
     help: 'save an empty list, so that resurrect starts nothing',
-    options: [JSON_OPTION],
     load: load(() => import('../../commands/apps/saved-list.js'), 'cleardump', fileArgument),
   },
   {
@@ -174,7 +143,6 @@ export const BOOT = [
       ['--live', 'take the apps that "pm2 jlist" prints, not the saved ones'],
       ['--dry-run', 'show which apps would start, and do nothing'],
       NO_WAIT,
-      JSON_OPTION,
     ],
     examples: [
       'nclust import pm2 --dry-run',
@@ -193,8 +161,11 @@ export const BOOT = [
   },
 ];
 
-/** Commands of PM2 that nclust does not have, with their replacements. */
-export const ELSEWHERE = /** @type {const} */ ({
+/**
+ * Commands of PM2 that nclust does not have, with their replacements.
+ * @type {Record<string, string>}
+ */
+const HINTS = {
   logrotate:
     'nclust rotates log files itself: "nclust get" shows the limits, "nclust set logs.max_size 50M" changes ' +
     'them. To use logrotate, see docs/logs.md.',
@@ -211,25 +182,19 @@ export const ELSEWHERE = /** @type {const} */ ({
   create: 'nclust init writes a first configuration file.',
   autoinstall: 'nclust startup starts the apps at boot.',
   imonit: 'nclust monit shows what runs, with its logs.',
-  link: 'There is no vendor behind nclust: nothing leaves this machine.',
-  unlink: 'There is no vendor behind nclust: nothing leaves this machine.',
-  monitor: 'There is no vendor behind nclust: nothing leaves this machine.',
-  unmonitor: 'There is no vendor behind nclust: nothing leaves this machine.',
-  open: 'There is no vendor behind nclust: nothing leaves this machine.',
-  plus: 'There is no vendor behind nclust: nothing leaves this machine.',
-  register: 'There is no vendor behind nclust: nothing leaves this machine.',
-  login: 'There is no vendor behind nclust: nothing leaves this machine.',
-  logout: 'There is no vendor behind nclust: nothing leaves this machine.',
+  'link unlink monitor unmonitor open plus register login logout':
+    'There is no vendor behind nclust: nothing leaves this machine.',
   'install-otel': 'Preload your OpenTelemetry set-up: --node-args="--require ./tracing.js"',
   'uninstall-otel': 'Remove your OpenTelemetry set-up from --node-args.',
-  'module:install': 'nclust has no modules. Log rotation and metrics are built in.',
-  'module:update': 'nclust has no modules. Log rotation and metrics are built in.',
-  'module:uninstall': 'nclust has no modules. Log rotation and metrics are built in.',
-  'module:generate': 'nclust has no modules. Log rotation and metrics are built in.',
-  'module:publish': 'nclust has no modules. Log rotation and metrics are built in.',
+  'module:install module:update module:uninstall module:generate module:publish':
+    'nclust has no modules. Log rotation and metrics are built in.',
   'profile:cpu': 'nclust profile <app> --cpu 10s profiles a process of an app.',
   'profile:mem': 'nclust profile <app> --heap writes a heap snapshot of a process of an app.',
-});
+};
+
+export const ELSEWHERE = Object.fromEntries(
+  Object.entries(HINTS).flatMap(([names, hint]) => names.split(' ').map((name) => [name, hint])),
+);
 
 /** @type {Command[]} */
 export const PM2_ONLY = Object.entries(ELSEWHERE).map(([name, hint]) => ({

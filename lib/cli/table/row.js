@@ -23,17 +23,17 @@
  * @property {string} [words]  Arguments in commander's syntax.
  * @property {string} help
  * @property {string} [brief]  `help` on one line, for the list of all commands. Default: `help`.
- * @property {[flags: string, help: string][]} [options]
+ * @property {[flags: string, help: string][]} [options]  Without --json, unless it has a text of its
+ *   own. See addJson() in commands.js.
  * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Takes these options of
  *   app-spec/table.js.
  * @property {boolean} [takesArguments]  Words after "--" are arguments for the app.
  * @property {string[]} [examples]
  * @property {boolean} [isHidden]  Left out of the help.
+ * @property {boolean} [isText]  Has no --json.
  * @property {() => Promise<Loaded>} load
  */
 
-/** @type {[string, string]} */
-export const JSON_OPTION = ['--json', 'print the data as JSON'];
 /** @type {[string, string]} */
 export const NO_WAIT = ['--no-wait', 'return at once, without waiting until it is done'];
 /** @type {[string, string][]} */
@@ -81,13 +81,18 @@ export function pm2OnlyOptions({ takesOptionsOf, words, options = [] }, describe
  * @param {keyof Module} name
  * @param {keyof Module | (() => Promise<Loaded['render']>)} renderer  A key: the renderer in the
  *   module.
+ * @param {keyof Module | Loaded['json']} [json]  A key: the function in the module.
  * @returns {() => Promise<Loaded>}
  */
-export function load(module, name, renderer) {
+export function load(module, name, renderer, json) {
   return async () => {
     const found = /** @type {any} */ (await module());
-    const render = typeof renderer === 'function' ? await renderer() : found[renderer];
-    return { run: found[name], render, isAside: () => renderer === changeSummary };
+    return {
+      run: found[name],
+      render: typeof renderer === 'function' ? await renderer() : found[renderer],
+      json: typeof json === 'function' ? json : found[json],
+      isAside: () => renderer === changeSummary,
+    };
   };
 }
 
@@ -97,10 +102,8 @@ export function load(module, name, renderer) {
  */
 export const isNotDryRun = ({ dryRun }) => !dryRun;
 
-/** @type {typeof load} */
-export function loadSetting(module, name, renderer) {
-  return async () => ({ ...(await load(module, name, renderer)()), json: ({ settings }) => settings });
-}
+/** For a command whose messages on stderr are all that a user needs. */
+export const noText = async () => () => '';
 
 /** Renders only the path of a file, so that a script can use the output as an argument. */
 export async function fileArgument() {

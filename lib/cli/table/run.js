@@ -1,4 +1,4 @@
-import { JSON_OPTION, NO_WAIT, changeSummary, load } from './row.js';
+import { NO_WAIT, OF_FILE, changeSummary, load, noText } from './row.js';
 
 /** @import { Command } from './row.js' */
 
@@ -12,8 +12,7 @@ export const RUN = [
     takesOptionsOf: 'start',
     takesArguments: true,
     options: [
-      ['--only <names>', 'with a config file: only these apps, "api,worker"'],
-      ['--env <name>', 'with a config file: also use the variables of "env_<name>"'],
+      ...OF_FILE,
       ['--raw', 'print the lines of the apps unchanged (default)'],
       ['--json', 'print one JSON record per line'],
       ['--format', 'print lines as key=value'],
@@ -29,11 +28,7 @@ export const RUN = [
       'nclust run server.js --no-autorestart -- --port 80',
       'nclust-runtime app.js         the same; first process of a container',
     ],
-    load: load(
-      () => import('../../commands/apps/run.js'),
-      'run',
-      async () => () => '',
-    ),
+    load: load(() => import('../../commands/apps/run.js'), 'run', noText),
   },
 ];
 
@@ -67,7 +62,6 @@ export const PUBLISH = [
       ['--monitor [key]', 'accepted, no effect: nclust has no monitoring service'],
       ['-f, --force', 'start it once more even if it is in the list'],
       NO_WAIT,
-      JSON_OPTION,
     ],
     examples: [
       'nclust serve ./dist 8080 --spa',
