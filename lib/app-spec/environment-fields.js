@@ -1,6 +1,6 @@
 import { isRecord } from '../shared/is-record.js';
 import { isFilled, isText, orNull, words } from './kinds.js';
-import { badKind, badOption, expandHome, readPath } from './values.js';
+import { badKind, badOption, expandHome, reader, readPath } from './values.js';
 import { EMPTY, inGroup, internal, option, row } from './row.js';
 
 /** @import { Kind, StoredKind } from './kinds.js' */
@@ -10,7 +10,6 @@ const ENVIRONMENT_FORMS = 'an object whose values are texts, numbers, true, fals
 const FILES_FORMS = 'a path, or a list of paths';
 const SOURCE_FORMS = 'the path of a file, { "file": "<path>" } or { "command": "<shell command>" }';
 const SECRETS_FORMS = `an object of variables; each is ${SOURCE_FORMS}`;
-const VARIABLE_FORMS = 'the name of a variable';
 const FILTER_FORMS = 'true for all shell variables, the name of a variable, or a list of texts that names contain';
 
 const FILE_SCHEMA = { type: 'string' };
@@ -39,8 +38,7 @@ const FILES = {
 };
 
 const VARIABLE = {
-  read: asVariableName,
-  accepted: VARIABLE_FORMS,
+  ...reader('the name of a variable', (value) => (isVariableName(value) ? value : undefined)),
   schema: { type: 'string' },
   accepts: isVariableName,
   type: 'string',
@@ -73,8 +71,7 @@ const SECRETS = {
 
 /** @type {Kind} */
 const FILTER = {
-  read: asFilter,
-  accepted: FILTER_FORMS,
+  ...reader(FILTER_FORMS, (value) => (value === null ? false : isFilter(value) ? value : undefined)),
   schema: { type: ['boolean', 'string', 'array'], items: { type: 'string' } },
   accepts: isFilter,
   stored: `${FILTER_FORMS}, or false`,
@@ -243,7 +240,7 @@ function asSecrets(value, where) {
   if (value === false || value === null) return {};
   if (!isRecord(value)) throw badKind(where, value, SECRETS_FORMS);
   return Object.fromEntries(
-    Object.entries(value).map(([name, source]) => [asVariableName(name, where), asSource(source, `${where}.${name}`)]),
+    Object.entries(value).map(([name, source]) => [VARIABLE.read(name, where), asSource(source, `${where}.${name}`)]),
   );
 }
 
@@ -272,16 +269,6 @@ function isSource(value) {
   return (key === 'file' || key === 'command') && others.length === 0 && isFilled(value[key]);
 }
 
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asFilter(value, where) {
-  if (value === null) return false;
-  if (isFilter(value)) return value;
-  throw badOption(where, value, FILTER_FORMS);
-}
-
 /** @param {unknown} value */
 function isFilter(value) {
   return typeof value === 'boolean' || isVariableName(value) || (Array.isArray(value) && value.every(isVariableName));
@@ -297,16 +284,7 @@ function areFileEnvs(value) {
  * @param {string} where
  */
 function asVariableOrNone(value, where) {
-  return value === null || value === false || value === 'none' ? null : asVariableName(value, where);
-}
-
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asVariableName(value, where) {
-  if (isVariableName(value)) return value;
-  throw badOption(where, value, VARIABLE_FORMS);
+  return value === null || value === false || value === 'none' ? null : VARIABLE.read(value, where);
 }
 
 /**

@@ -3,7 +3,7 @@
 import { INSTANCES_FORMS } from '../shared/host/cpus.js';
 import { signalName } from '../shared/host/signals.js';
 import { DURATION_FORMS, formatDuration, parseDuration, TIMER_MAX_MS, UNLIMITED } from '../shared/units.js';
-import { badOption, readPath, readText, splitWords, TEXT_FORMS } from './values.js';
+import { badOption, reader, readPath, readText, splitWords, TEXT_FORMS } from './values.js';
 
 /**
  * @typedef {object} StoredKind
@@ -22,11 +22,7 @@ import { badOption, readPath, readText, splitWords, TEXT_FORMS } from './values.
  * @typedef {StoredKind & GivenKind} Kind
  */
 
-const WORDS_FORMS = 'a text whose quotes are closed, or a list of texts';
-const WHOLE_FORMS = 'a whole number from 0';
-const COUNT_FORMS = 'a whole number from 0, or Infinity';
 const EXIT_CODES_FORMS = 'exit codes from 0 to 255';
-const SIGNAL_FORMS = 'a signal such as SIGTERM, or its number';
 
 /**
  * Refuses a text with NUL, because execve() would cut the text at NUL.
@@ -53,6 +49,19 @@ export function isWhole(value) {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
+/**
+ * @param {unknown} value
+ * @returns {value is string | number}
+ */
+export function isFigure(value) {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+/** @param {unknown} value */
+export function isDigits(value) {
+  return isFigure(value) && /^\d+$/.test(String(value));
+}
+
 /** @type {Kind} */
 export const text = {
   read: readText,
@@ -71,8 +80,7 @@ export const word = { ...text, schema: { type: ['string', 'number'] } };
 
 /** @type {Kind} */
 export const words = {
-  read: asWords,
-  accepted: WORDS_FORMS,
+  ...reader('a text whose quotes are closed, or a list of texts', asWords),
   schema: { type: ['string', 'array'], items: { type: ['string', 'number'] } },
   accepts: (value) => Array.isArray(value) && value.every(isText),
   stored: 'a list of texts',
@@ -81,8 +89,7 @@ export const words = {
 
 /** @type {Kind} */
 export const flag = {
-  read: readFlag,
-  accepted: 'true or false',
+  ...reader('true or false', asFlag),
   schema: { type: 'boolean' },
   accepts: (value) => typeof value === 'boolean',
   type: 'boolean',
@@ -90,8 +97,9 @@ export const flag = {
 
 /** @type {Kind} */
 export const whole = {
-  read: asWhole,
-  accepted: WHOLE_FORMS,
+  ...reader('a whole number from 0', (value) =>
+    isDigits(value) && isWhole(Number(value)) ? Number(value) : undefined,
+  ),
   schema: { type: 'integer', minimum: 0 },
   accepts: (value) => isWhole(value) && value <= TIMER_MAX_MS,
   stored: `a whole number from 0 to ${TIMER_MAX_MS}`,
@@ -101,16 +109,14 @@ export const whole = {
 /** @type {Kind} */
 export const count = {
   ...whole,
-  read: asCount,
-  accepted: COUNT_FORMS,
+  ...reader('a whole number from 0, or Infinity', asCount),
   schema: { type: ['integer', 'string'], minimum: 0 },
 };
 
 /** @type {Kind} */
 export const duration = {
   ...whole,
-  read: asDuration,
-  accepted: DURATION_FORMS,
+  ...reader(DURATION_FORMS, asDuration),
   schema: { type: ['number', 'string'] },
   suffix: 'Ms',
   show: (ms) => (ms === 0 ? 'none' : formatDuration(ms)),
@@ -118,8 +124,9 @@ export const duration = {
 
 /** @type {Kind} */
 export const signal = {
-  read: asSignal,
-  accepted: SIGNAL_FORMS,
+  ...reader('a signal such as SIGTERM, or its number', (value) =>
+    isFigure(value) ? (signalName(value) ?? undefined) : undefined,
+  ),
   schema: { type: ['string', 'number'] },
   accepts: (value) => typeof value === 'string' && /^SIG[A-Z0-9]+$/.test(value),
   stored: 'a signal name such as "SIGTERM"',
@@ -138,8 +145,7 @@ export const exitCodes = {
 
 /** @type {Kind} */
 export const instances = {
-  read: asInstances,
-  accepted: INSTANCES_FORMS,
+  ...reader(INSTANCES_FORMS, asInstances),
   schema: { type: ['integer', 'string'] },
   accepts: isInstances,
   type: 'number | string',
@@ -152,11 +158,7 @@ export const instances = {
 export function oneOf(options) {
   const accepts = (/** @type {unknown} */ value) => typeof value === 'string' && options.includes(value);
   return {
-    read(value, where) {
-      if (accepts(value)) return value;
-      throw badOption(where, value, options.join(', '));
-    },
-    accepted: options.join(', '),
+    ...reader(options.join(', '), (value) => (accepts(value) ? value : undefined)),
     schema: { enum: options },
     accepts,
     stored: options.map((option) => `"${option}"`).join(' or '),
@@ -189,22 +191,17 @@ function asWords(value, where) {
   if (Array.isArray(value) && value.every((one) => ['string', 'number', 'boolean'].includes(typeof one)))
     return value.map(String);
   if (typeof value === 'number') return [String(value)];
-  if (typeof value === 'string') return splitWords(value, where);
-  throw badOption(where, value, WORDS_FORMS);
+  return typeof value === 'string' ? splitWords(value, where) : undefined;
 }
 
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asInstances(value, where) {
+/** @param {unknown} value */
+function asInstances(value) {
   const typed =
     typeof value === 'number' && !Object.is(value, -0) ? String(value) : typeof value === 'string' ? value.trim() : '';
   if (typed === 'max' || typed === '0') return 'max';
   if (/^\d{1,5}$/.test(typed)) return Number(typed);
   if (/^-\d{1,5}$/.test(typed) && Number(typed) !== 0) return typed;
-  if (/^\d+(\.\d+)?%$/.test(typed) && Number.parseFloat(typed) > 0) return typed;
-  throw badOption(where, value, INSTANCES_FORMS);
+  return /^\d+(\.\d+)?%$/.test(typed) && Number.parseFloat(typed) > 0 ? typed : undefined;
 }
 
 /** @param {unknown} value */
@@ -216,46 +213,23 @@ function isInstances(value) {
   );
 }
 
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asWhole(value, where) {
-  const isDigits = (typeof value === 'number' || typeof value === 'string') && /^\d+$/.test(String(value));
-  if (isDigits && Number.isSafeInteger(Number(value))) return Number(value);
-  throw badOption(where, value, WHOLE_FORMS);
-}
-
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asCount(value, where) {
+/** @param {unknown} value */
+function asCount(value) {
   if (Number(value) === Infinity && value !== '') return UNLIMITED;
-  const isDigits = (typeof value === 'number' || typeof value === 'string') && /^\d+$/.test(String(value));
-  if (isDigits) return Math.min(Number(value), UNLIMITED);
-  throw badOption(where, value, COUNT_FORMS);
+  return isDigits(value) ? Math.min(Number(value), UNLIMITED) : undefined;
 }
 
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asDuration(value, where) {
+/** @param {unknown} value */
+function asDuration(value) {
   if (value === Infinity) return TIMER_MAX_MS;
-  const ms = typeof value === 'number' || typeof value === 'string' ? parseDuration(value) : null;
-  if (ms === null || ms > TIMER_MAX_MS) throw badOption(where, value, DURATION_FORMS);
-  return ms;
+  const ms = isFigure(value) ? parseDuration(value) : null;
+  return ms === null || ms > TIMER_MAX_MS ? undefined : ms;
 }
 
-/**
- * @param {unknown} value
- * @param {string} where
- */
-export function readFlag(value, where) {
+/** @param {unknown} value */
+function asFlag(value) {
   if (value === 'true' || value === true) return true;
-  if (value === 'false' || value === false) return false;
-  throw badOption(where, value, flag.accepted);
+  return value === 'false' || value === false ? false : undefined;
 }
 
 /**
@@ -270,14 +244,4 @@ function asExitCodes(value, where) {
     .map(Number);
   if (codes.length > 0 && codes.every((code) => Number.isInteger(code) && code >= 0 && code <= 255)) return codes;
   throw badOption(where, values.some((one) => typeof one === 'object') ? value : values.join(' '), EXIT_CODES_FORMS);
-}
-
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asSignal(value, where) {
-  const name = typeof value === 'string' || typeof value === 'number' ? signalName(String(value)) : null;
-  if (name) return name;
-  throw badOption(where, value, SIGNAL_FORMS);
 }

@@ -1,8 +1,8 @@
 import { LOG_COMPRESSIONS, LOG_INTERVALS } from '../shared/settings/settings.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../shared/units.js';
-import { flag, isFilled, isText, isWhole, oneOf, orNull, readFlag } from './kinds.js';
+import { flag, isDigits, isFigure, isFilled, isText, isWhole, oneOf, orNull } from './kinds.js';
 import { parseShipTarget, SHIP_TARGET_FORMS, SHIP_TARGETS_MAX } from './ship-target.js';
-import { badOption, readPath } from './values.js';
+import { badOption, reader, readPath } from './values.js';
 import { inGroup, option, row, setting } from './row.js';
 
 /** @import { Kind } from './kinds.js' */
@@ -17,7 +17,6 @@ const FILES_MAX = 10_000;
 const DATE_FORMAT_MAX = 100;
 
 const SIZE_FORMS = `0 for no limit, or from 1K, as ${BYTES_FORMS}`;
-const AGE_FORMS = `0 for any age, or ${DURATION_FORMS}`;
 const FORMAT_FORMS = `a format such as "${TIME_FORMAT}", of 1 to ${DATE_FORMAT_MAX} characters on one line`;
 const NONE_OR_SIZE = { type: ['integer', 'string', 'null'] };
 
@@ -33,8 +32,7 @@ const FILE = {
 
 /** @type {Kind} */
 const SIZE = {
-  read: asSize,
-  accepted: SIZE_FORMS,
+  ...reader(SIZE_FORMS, asSize),
   schema: NONE_OR_SIZE,
   suffix: 'Bytes',
   accepts: isSize,
@@ -44,8 +42,9 @@ const SIZE = {
 
 /** @type {Kind} */
 const AGE = {
-  read: asAge,
-  accepted: AGE_FORMS,
+  ...reader(`0 for any age, or ${DURATION_FORMS}`, (value) =>
+    isFigure(value) ? (parseDuration(value) ?? undefined) : undefined,
+  ),
   schema: NONE_OR_SIZE,
   suffix: 'Ms',
   accepts: isWhole,
@@ -55,10 +54,11 @@ const AGE = {
 
 /** @type {Kind} */
 const FILE_COUNT = {
-  read: asFileCount,
-  accepted: `a whole number from 0 to ${FILES_MAX}`,
+  ...reader(`a whole number from 0 to ${FILES_MAX}`, (value) =>
+    isDigits(value) && isFileCount(Number(value)) ? Number(value) : undefined,
+  ),
   schema: { type: ['integer', 'string'] },
-  accepts: (value) => isWhole(value) && value <= FILES_MAX,
+  accepts: isFileCount,
   type: 'number',
 };
 
@@ -82,13 +82,13 @@ const DATE_FORMAT = {
 /** @type {Kind} */
 const TIME = {
   ...flag,
-  read: (value, where) => (readFlag(value, where) ? TIME_FORMAT : null),
+  read: (value, where) => (flag.read(value, where) ? TIME_FORMAT : null),
 };
 
 /** @type {Kind} */
 const RATE = {
   ...SIZE,
-  read: asRate,
+  read: (value, where) => (value === 'none' ? 0 : SIZE.read(value, where)),
   accepted: `${SIZE_FORMS}, or "none"`,
 };
 
@@ -277,14 +277,10 @@ function isDateFormat(value) {
   return isFilled(value) && value.length <= DATE_FORMAT_MAX && !/[\u0000-\u001f\u007f]/.test(value);
 }
 
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asSize(value, where) {
+/** @param {unknown} value */
+function asSize(value) {
   const bytes = isFigure(value) ? parseBytes(value) : null;
-  if (isSize(bytes)) return bytes;
-  throw badOption(where, value, SIZE_FORMS);
+  return isSize(bytes) ? bytes : undefined;
 }
 
 /** @param {unknown} value */
@@ -292,31 +288,9 @@ function isSize(value) {
   return isWhole(value) && (value === 0 || value >= SIZE_MIN_BYTES);
 }
 
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asRate(value, where) {
-  return value === 'none' ? 0 : asSize(value, where);
-}
-
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asFileCount(value, where) {
-  if (isFigure(value) && /^\d+$/.test(String(value)) && FILE_COUNT.accepts(Number(value))) return Number(value);
-  throw badOption(where, value, FILE_COUNT.accepted);
-}
-
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asAge(value, where) {
-  const ms = isFigure(value) ? parseDuration(value) : null;
-  if (ms !== null) return ms;
-  throw badOption(where, value, AGE_FORMS);
+/** @param {unknown} value */
+function isFileCount(value) {
+  return isWhole(value) && value <= FILES_MAX;
 }
 
 /**
@@ -339,12 +313,4 @@ function areShipTargets(value) {
     value.length <= SHIP_TARGETS_MAX &&
     value.every((item) => isText(item) && parseShipTarget(item) !== null)
   );
-}
-
-/**
- * @param {unknown} value
- * @returns {value is string | number}
- */
-function isFigure(value) {
-  return typeof value === 'string' || typeof value === 'number';
 }

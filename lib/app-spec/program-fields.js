@@ -1,5 +1,5 @@
-import { badOption } from './values.js';
-import { flag, instances, isFilled, isText, oneOf, path, text, word, words } from './kinds.js';
+import { flag, instances, isFigure, isFilled, isText, oneOf, path, text, word, words } from './kinds.js';
+import { reader } from './values.js';
 import { option, REQUIRED, row, setting } from './row.js';
 
 /** @import { GivenKind, Kind } from './kinds.js' */
@@ -8,9 +8,6 @@ import { option, REQUIRED, row, setting } from './row.js';
 const NAME_RULE = { accepts: isName, stored: 'a text of 1 to 100 characters on one line, and not "all"' };
 
 const ABSOLUTE = { accepts: isAbsolute, stored: 'an absolute path' };
-
-const MODE_FORMS = 'fork or cluster';
-const PORT_FORMS = 'a number from 0 to 65535, or the path of a Unix socket';
 
 /** @type {Kind} */
 const SCRIPT = {
@@ -22,15 +19,13 @@ const SCRIPT = {
 /** @type {Kind} */
 const MODE = {
   ...oneOf(['cluster', 'fork']),
-  read: asMode,
-  accepted: MODE_FORMS,
+  ...reader('fork or cluster', (value) => /^(cluster|fork)(?:_mode)?$/.exec(isText(value) ? value : '')?.[1]),
   schema: { enum: ['fork', 'fork_mode', 'cluster', 'cluster_mode'] },
 };
 
 /** @type {GivenKind} */
 const PORT = {
-  read: asPort,
-  accepted: PORT_FORMS,
+  ...reader('a number from 0 to 65535, or the path of a Unix socket', asPort),
   schema: { type: ['integer', 'string'] },
 };
 
@@ -157,25 +152,11 @@ export const PROGRAM = [
   }),
 ];
 
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asMode(value, where) {
-  const mode = typeof value === 'string' ? value.replace(/_mode$/, '') : '';
-  if (mode === 'cluster' || mode === 'fork') return mode;
-  throw badOption(where, value, MODE_FORMS);
-}
-
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asPort(value, where) {
-  const typed = typeof value === 'number' || typeof value === 'string' ? String(value).trim() : '';
+/** @param {unknown} value */
+function asPort(value) {
+  const typed = isFigure(value) ? String(value).trim() : '';
   const isPort = /^\d+$/.test(typed) ? Number(typed) <= 65_535 : typed.includes('/');
-  if (isPort) return typed;
-  throw badOption(where, value, PORT_FORMS);
+  return isPort ? typed : undefined;
 }
 
 /** @param {unknown} value */

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { isRecord } from '../shared/is-record.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../shared/units.js';
-import { flag, isText, isWhole, orNull, whole, words } from './kinds.js';
-import { badOption, expandHome, readPath } from './values.js';
+import { flag, isFigure, isFilled, isText, isWhole, orNull, whole, words } from './kinds.js';
+import { badOption, expandHome, reader, readPath } from './values.js';
 import { readWatchPattern } from './watch-pattern.js';
 import { EMPTY, inGroup, internal, option, row } from './row.js';
 
@@ -18,7 +18,6 @@ const PATTERN_MAX = 4096;
 const IGNORE_FORMS = 'names, paths, globs or regular expressions: "node_modules", "*.log", "public/*"';
 const DELAY_FORMS = 'seconds (2), or a number with ms, s or m ("500ms"); in a file a number is milliseconds';
 const CRON_FORMS = 'a cron pattern such as "0 3 * * *" or "*/10 * * * * *" (with seconds), or 0 for none';
-const MEMORY_FORMS = `0 for no limit, or from 1M, as ${BYTES_FORMS}`;
 
 /** @type {Kind} */
 const PATTERNS = {
@@ -71,8 +70,7 @@ const DELAY = {
 
 /** @type {Kind} */
 const WATCH_OPTIONS = {
-  read: asWatchOptions,
-  accepted: 'an object with options of chokidar',
+  ...reader('an object with options of chokidar', (value) => (isRecord(value) ? value : undefined)),
   schema: { type: 'object' },
   accepts: isRecord,
   stored: 'an object',
@@ -81,8 +79,7 @@ const WATCH_OPTIONS = {
 
 /** @type {Kind} */
 const MEMORY = {
-  read: asMemory,
-  accepted: MEMORY_FORMS,
+  ...reader(`0 for no limit, or from 1M, as ${BYTES_FORMS}`, asMemory),
   schema: { type: ['integer', 'string'] },
   accepts: isMemory,
   stored: `0 for no limit, or a whole number from ${MEMORY_MIN_BYTES}`,
@@ -262,19 +259,9 @@ function asExtensions(value, where) {
  */
 function asDelay(value, where) {
   const isBare = typeof value === 'string' && where.startsWith('--') && /^\d+(\.\d+)?$/.test(value.trim());
-  const ms =
-    typeof value === 'number' || typeof value === 'string' ? parseDuration(isBare ? `${value.trim()}s` : value) : null;
+  const ms = isFigure(value) ? parseDuration(isBare ? `${value.trim()}s` : value) : null;
   if (!whole.accepts(ms)) throw badOption(where, value, DELAY_FORMS);
   return ms;
-}
-
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asWatchOptions(value, where) {
-  if (!isRecord(value)) throw badOption(where, value, WATCH_OPTIONS.accepted);
-  return value;
 }
 
 /**
@@ -289,14 +276,10 @@ function asCron(value, where) {
   return value.trim();
 }
 
-/**
- * @param {unknown} value
- * @param {string} where
- */
-function asMemory(value, where) {
-  const bytes = typeof value === 'number' || typeof value === 'string' ? parseBytes(value) : null;
-  if (!isMemory(bytes)) throw badOption(where, value, MEMORY_FORMS);
-  return bytes;
+/** @param {unknown} value */
+function asMemory(value) {
+  const bytes = isFigure(value) ? parseBytes(value) : null;
+  return isMemory(bytes) ? bytes : undefined;
 }
 
 /**
@@ -345,5 +328,5 @@ function isMemory(value) {
  * @returns {value is string}
  */
 function isCronText(value) {
-  return isText(value) && value.trim() !== '' && value.length <= CRON_MAX;
+  return isFilled(value) && value.length <= CRON_MAX;
 }

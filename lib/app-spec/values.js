@@ -25,6 +25,24 @@ export function badKind(where, found, accepted) {
   return refusal(where, kind, accepted);
 }
 
+/**
+ * A reader of values that refuses all others with the same words.
+ * @template T
+ * @param {string} accepted
+ * @param {(value: unknown, where: string) => T | undefined} read  Undefined: refuse the value.
+ * @returns {{ accepted: string, read: (value: unknown, where: string) => T }}
+ */
+export function reader(accepted, read) {
+  return {
+    accepted,
+    read(value, where) {
+      const found = read(value, where);
+      if (found === undefined) throw badOption(where, value, accepted);
+      return found;
+    },
+  };
+}
+
 /** @type {Record<string, string>} */
 const WORD_OF = {
   string: 'a text',
