@@ -19,7 +19,6 @@ const ID = {
 export const LIFECYCLE = [
   row('autorestart', flag, true, {
     flags: '--no-autorestart',
-    needs: 'live',
     isPublic: true,
     isPm2: true,
     help: 'do not restart it when it exits',
@@ -28,14 +27,12 @@ export const LIFECYCLE = [
   ...inGroup('When it exits:', [
     row('max_restarts', count, 16, {
       flags: '--max-restarts <number>',
-      needs: 'live',
       isPublic: true,
       isPm2: true,
       help: 'unstable exits that are allowed within 10 minutes',
     }),
     row('restart_delay', duration, 0, {
       flags: '--restart-delay <time>',
-      needs: 'live',
       isPublic: true,
       isPm2: true,
       help: 'wait before a restart',
@@ -44,21 +41,18 @@ export const LIFECYCLE = [
       flags: '--exp-backoff-restart-delay <time>',
       field: 'backoffMs',
       defaultText: '100ms, or none with a restart delay',
-      needs: 'live',
       isPublic: true,
       isPm2: true,
       help: 'first wait after an unstable exit; doubles up to 15s',
     }),
     row('min_uptime', duration, 1_000, {
       flags: '--min-uptime <time>',
-      needs: 'live',
       isPublic: true,
       isPm2: true,
       help: 'an earlier exit is unstable; a program that does not listen is online after this time',
     }),
     row('stop_exit_codes', exitCodes, [], {
       flags: '--stop-exit-codes <codes...>',
-      needs: 'live',
       isPm2: true,
       help: 'exit codes after which it is not restarted',
     }),
@@ -66,7 +60,6 @@ export const LIFECYCLE = [
   ...inGroup('Starting and stopping:', [
     row('kill_timeout', duration, 10_000, {
       flags: '-k, --kill-timeout <time>',
-      needs: 'live',
       isPublic: true,
       isPm2: true,
       help: 'time from the request to stop until SIGKILL',
@@ -75,13 +68,11 @@ export const LIFECYCLE = [
       aliases: ['kill_signal'],
       flags: '--stop-signal <signal>',
       defaultText: 'SIGTERM if it handles it, otherwise SIGINT',
-      needs: 'live',
       isPublic: true,
       help: 'signal that asks it to stop',
     }),
     row('treekill', flag, true, {
       flags: '--no-treekill',
-      needs: 'live',
       isPm2: true,
       help: 'send the stop signal only to its main process',
       meaning: 'send the stop signal to its child processes too',
@@ -96,14 +87,12 @@ export const LIFECYCLE = [
     }),
     row('listen_timeout', duration, 10_000, {
       flags: '--listen-timeout <time>',
-      needs: 'live',
       isPublic: true,
       isPm2: true,
       help: 'time limit until it is ready, if it makes no progress',
     }),
     row('shutdown_with_message', flag, false, {
       flags: '--shutdown-with-message',
-      needs: 'live',
       isPm2: true,
       help: 'send the message "shutdown" in place of the stop signal',
     }),
@@ -119,19 +108,16 @@ export const LIFECYCLE = [
     }),
     row('max_surge', whole, 1, {
       flags: '--max-surge <number>',
-      needs: 'live',
       isPublic: true,
       help: 'new instances that a reload starts at a time',
     }),
     row('max_unavailable', whole, 0, {
       flags: '--max-unavailable <number>',
-      needs: 'live',
       isPublic: true,
       help: 'old instances that a reload may stop before new ones are ready',
     }),
     row('rollback_window', duration, 0, {
       flags: '--rollback-window <time>',
-      needs: 'live',
       isPublic: true,
       help: 'how long a reload keeps the old instances, in case the new ones do worse',
     }),

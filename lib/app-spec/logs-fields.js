@@ -80,10 +80,7 @@ const DATE_FORMAT = {
 };
 
 /** @type {Kind} */
-const TIME = {
-  ...flag,
-  read: (value, where) => (flag.read(value, where) ? TIME_FORMAT : null),
-};
+const TIME = { ...flag, read: (value, where) => (flag.read(value, where) ? TIME_FORMAT : null) };
 
 /** @type {Kind} */
 const RATE = {
@@ -103,7 +100,7 @@ const SHIP_TARGETS = {
 };
 
 /** Files of the output of an app. @type {Row[]} */
-const ROWS = [
+export const LOGS = inGroup('Logs:', [
   row('out_file', FILE, '', {
     aliases: ['out', 'output', 'out_log'],
     flags: '-o, --output <path>',
@@ -164,7 +161,6 @@ const ROWS = [
   }),
   row('log_max_size', orHome(SIZE), null, {
     flags: '--log-max-size <size>',
-    unit: 'bytes',
     defaultText: 'the setting logs.max_size',
     help: 'rotate a log file of this size; "default" for the value of "nclust set"',
     meaning: 'rotate a log file of this size',
@@ -182,14 +178,12 @@ const ROWS = [
   }),
   row('log_max_age', orHome(AGE), null, {
     flags: '--log-max-age <time>',
-    unit: 'ms',
     defaultText: 'the setting logs.max_age',
     help: 'delete rotated files that are older than this; 0 for no limit',
     meaning: 'delete rotated files that are older than this',
   }),
   row('log_max_total', orHome(SIZE), null, {
     flags: '--log-max-total <size>',
-    unit: 'bytes',
     defaultText: 'the setting logs.max_app_total',
     help: 'size of all its log files together',
   }),
@@ -205,10 +199,8 @@ const ROWS = [
   }),
   row('log_rate_limit', RATE, 0, {
     flags: '--log-rate-limit <size>',
-    unit: 'bytes',
     defaultText: 'none',
-    help:
-      'size that an instance may write per second; nclust drops and counts lines above it; "none" for ' + 'no limit',
+    help: 'size that an instance may write per second; nclust drops and counts lines above it; "none" for no limit',
     meaning: 'size that an instance may write per second; nclust drops and counts lines above it',
     note: 'Per second and instance. 0: no limit.',
   }),
@@ -220,10 +212,7 @@ const ROWS = [
       'exec:command; may be given several times; "none" to disable',
     meaning: 'also send its lines to these targets',
   }),
-];
-
-/** @type {Row[]} */
-export const LOGS = inGroup('Logs:', ROWS).map((one) => ({ needs: /** @type {const} */ ('live'), ...one }));
+]);
 
 /**
  * @param {Kind} kind

@@ -27,7 +27,7 @@ export const DERIVED = [
     isPublic: true,
     note: 'node: the agent is preloaded. exec: any other program.',
   }),
-  internal('instancesGiven', flag, false, { shownAs: 'instances', needs: 'live' }),
+  internal('instancesGiven', flag, false, { shownAs: 'instances' }),
   internal('file', FILE, REQUIRED, {
     shownAs: 'interpreter',
     needs: 'rollout',

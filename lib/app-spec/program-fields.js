@@ -10,11 +10,7 @@ const NAME_RULE = { accepts: isName, stored: 'a text of 1 to 100 characters on o
 const ABSOLUTE = { accepts: isAbsolute, stored: 'an absolute path' };
 
 /** @type {Kind} */
-const SCRIPT = {
-  ...path,
-  accepts: isFilled,
-  stored: 'a path or a shell command',
-};
+const SCRIPT = { ...path, accepts: isFilled, stored: 'a path or a shell command' };
 
 /** @type {Kind} */
 const MODE = {
@@ -30,22 +26,13 @@ const PORT = {
 };
 
 /** @type {Kind} */
-const NAME = {
-  ...word,
-  ...NAME_RULE,
-};
+const NAME = { ...word, ...NAME_RULE };
 
 /** @type {Kind} */
-const NAMESPACE = {
-  ...text,
-  ...NAME_RULE,
-};
+const NAMESPACE = { ...text, ...NAME_RULE };
 
 /** @type {Kind} */
-const FOLDER = {
-  ...path,
-  ...ABSOLUTE,
-};
+const FOLDER = { ...path, ...ABSOLUTE };
 
 /** @type {Kind} */
 const INTERPRETER = {

@@ -7,7 +7,7 @@ export const REQUIRED = undefined;
 export const EMPTY = {};
 
 /**
- * An attribute with a field of its own.
+ * An attribute with a field of its own. By default, a change of the field needs no new process.
  * @param {string} name
  * @param {GivenKind & StoredKind} kind
  * @param {unknown} fallback  The default of the field.
@@ -15,7 +15,7 @@ export const EMPTY = {};
  * @returns {Row}
  */
 export function row(name, kind, fallback, more) {
-  return { name, ...kind, default: fallback, ...more };
+  return { name, needs: 'live', ...kind, default: fallback, ...more };
 }
 
 /**
@@ -42,7 +42,7 @@ export function option(flags, field, kind, more) {
 }
 
 /**
- * A field that only nclust fills.
+ * A field that only nclust fills. By default, a change needs no new process.
  * @param {string} field
  * @param {StoredKind} kind
  * @param {unknown} fallback
@@ -50,7 +50,7 @@ export function option(flags, field, kind, more) {
  * @returns {Row}
  */
 export function internal(field, kind, fallback, more) {
-  return { field, ...kind, read: undefined, default: fallback, ...more };
+  return { field, needs: 'live', ...kind, read: undefined, default: fallback, ...more };
 }
 
 /**

@@ -34,7 +34,7 @@ import { words } from './kinds.js';
  * @property {string | null} [field]  The field of the spec. Null: none. Default: the attribute in
  *   camelCase, with the unit of its kind.
  * @property {boolean} [isBuilt]  spec/build.js calculates the field from several attributes.
- * @property {Needs} [needs]  Missing: another row describes the field.
+ * @property {Needs} [needs]  Missing: another row describes the field, or row.js gives it.
  * @property {unknown} [default]  Of the field. Missing: the field is required.
  * @property {string} [defaultText]  Describes the default, if `default` does not.
  * @property {string} [unit]  The unit of a number without a unit.
@@ -62,6 +62,9 @@ import { words } from './kinds.js';
 
 /** In the order of the documentation. */
 export const ROWS = [...PROGRAM, ...LIFECYCLE, ...ENVIRONMENT, ...LOGS, ...TRIGGERS, ...UNNEEDED, ...DERIVED];
+
+/** By the suffix of a kind. @type {Record<string, string>} */
+const UNIT_OF = { Ms: 'ms', Bytes: 'bytes' };
 
 /** @param {Row[]} rows */
 export function createTable(rows) {
@@ -102,7 +105,7 @@ function completeRow(row) {
             .replace(/^--(no-)?/, '')
             .replaceAll('-', '_'),
     ),
-    ...(row.unit === undefined && suffix === 'Ms' ? { unit: 'ms' } : {}),
+    unit: row.unit ?? UNIT_OF[suffix],
     defaultText: row.defaultText ?? textOf(row.default),
     help: `${help}${defaultForHelp(row)}`,
     meaning: (row.meaning ?? help).replace(/ \(default(: [^)]*)?\)|; may be given several times/g, ''),

@@ -45,28 +45,13 @@ const CRON = orNull(
 );
 
 /** @type {Kind} */
-const IGNORED = {
-  ...PATTERNS,
-  read: asIgnored,
-  accepted: IGNORE_FORMS,
-  schema: TEXTS,
-};
+const IGNORED = { ...PATTERNS, read: asIgnored, accepted: IGNORE_FORMS, schema: TEXTS };
 
 /** @type {Kind} */
-const EXTENSIONS = {
-  ...words,
-  read: asExtensions,
-  accepted: 'extensions such as "js,json"',
-  schema: TEXTS,
-};
+const EXTENSIONS = { ...words, read: asExtensions, accepted: 'extensions such as "js,json"', schema: TEXTS };
 
 /** @type {Kind} */
-const DELAY = {
-  ...whole,
-  read: asDelay,
-  accepted: DURATION_FORMS,
-  schema: { type: ['number', 'string'] },
-};
+const DELAY = { ...whole, read: asDelay, accepted: DURATION_FORMS, schema: { type: ['number', 'string'] } };
 
 /** @type {Kind} */
 const WATCH_OPTIONS = {
@@ -102,7 +87,6 @@ export const TRIGGERS = [
     flags: '--watch [path]',
     isRepeatable: true,
     defaultText: 'false',
-    needs: 'live',
     isNotRestart: true,
     isPm2: true,
     help: 'reload it when files change: in its working directory, or in this path; may be given several times',
@@ -116,7 +100,6 @@ export const TRIGGERS = [
     row('ignore_watch', IGNORED, [], {
       flags: '--ignore-watch <path>',
       isRepeatable: true,
-      needs: 'live',
       isPm2: true,
       help:
         'do not watch these names, paths, globs or regular expression; may be given several times. ' +
@@ -129,7 +112,6 @@ export const TRIGGERS = [
       flags: '--ext <list>',
       field: 'watchExtensions',
       defaultText: 'all',
-      needs: 'live',
       help: 'watch only files with these extensions: js,json',
       meaning: 'watch only files with these extensions',
       note: 'Without the dot. Empty: all files.',
@@ -138,7 +120,6 @@ export const TRIGGERS = [
       flags: '--watch-delay <seconds>',
       field: 'watchDelayMs',
       defaultText: '100ms',
-      needs: 'live',
       isPm2: true,
       help: 'reload when no file has changed for this time: seconds, or 500ms',
       meaning: 'reload when no file has changed for this time',
@@ -146,7 +127,6 @@ export const TRIGGERS = [
     }),
   ]),
   row('watch_options', WATCH_OPTIONS, EMPTY, {
-    needs: 'live',
     isPm2: true,
     help:
       'settings of chokidar, which watches the files: usePolling, interval, followSymlinks, depth, ' +
@@ -155,13 +135,11 @@ export const TRIGGERS = [
   }),
   internal('watchOff', flag, false, {
     shownAs: 'watch',
-    needs: 'live',
     note: 'Whether `stop --watch` or `restart --watch` has paused watching.',
   }),
   row('cron_restart', CRON, null, {
     aliases: ['cron'],
     flags: '-c, --cron <pattern>',
-    needs: 'live',
     isPublic: true,
     isPm2: true,
     help: 'reload it at the times of this cron pattern, with or without seconds, in local time; 0 to disable',
@@ -176,7 +154,6 @@ export const TRIGGERS = [
     field: 'maxMemoryBytes',
     unit: 'bytes',
     defaultText: 'none',
-    needs: 'live',
     isPublic: true,
     isPm2: true,
     help: 'reload an instance that uses more memory than this, with its child processes: 300M, 1G; 0 for no limit',
@@ -186,7 +163,6 @@ export const TRIGGERS = [
     aliases: ['pid'],
     flags: '-p, --pid <file>',
     defaultText: '$NCLUST_HOME/pids/<name>-<id>.pid',
-    needs: 'live',
     group: 'The program:',
     help: 'write its pid to this file, with -<id> before its extension; "default" for the file in $NCLUST_HOME/pids',
     meaning: 'write its pid to this file, with -<id> before its extension',
@@ -194,7 +170,6 @@ export const TRIGGERS = [
   }),
   row('autostart', flag, true, {
     flags: '--no-autostart',
-    needs: 'live',
     isForNew: true,
     help: 'add it to the list without starting it',
     meaning: 'false: only add it to the list',
