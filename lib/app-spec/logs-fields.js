@@ -131,9 +131,7 @@ export const LOGS = inGroup('Logs:', [
     help: 'one pair of files for all instances',
     note: 'Null: true only in fork mode without `instances`.',
   }),
-  option('--no-merge-logs', 'mergeLogs', flag, {
-    help: 'a pair of files for each instance',
-  }),
+  option('--no-merge-logs', 'mergeLogs', flag, { help: 'a pair of files for each instance' }),
   row('disable_logs', flag, false, {
     flags: '--disable-logs',
     isPm2: true,

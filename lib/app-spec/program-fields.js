@@ -134,9 +134,7 @@ export const PROGRAM = [
     help: 'options for the interpreter, in one quoted argument',
     meaning: 'options for the interpreter; a text is split as in a shell',
   }),
-  option('--node-args <words>', null, words, {
-    help: 'the same as --interpreter-args',
-  }),
+  option('--node-args <words>', null, words, { help: 'the same as --interpreter-args' }),
 ];
 
 /** @param {unknown} value */

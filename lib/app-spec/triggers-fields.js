@@ -93,10 +93,7 @@ export const TRIGGERS = [
     note: 'Files, folders and globs, relative to `cwd`.',
   }),
   ...inGroup('Watching files, and cron:', [
-    option('--no-watch', 'watch', PATTERNS, {
-      isNotRestart: true,
-      help: 'reload it by command only (default)',
-    }),
+    option('--no-watch', 'watch', PATTERNS, { isNotRestart: true, help: 'reload it by command only (default)' }),
     row('ignore_watch', IGNORED, [], {
       flags: '--ignore-watch <path>',
       isRepeatable: true,

@@ -2,11 +2,11 @@
 // Must not: install anything that planService() has not named.
 // Start at: resolveIntent(), then service-plan.js; foreground.js is for `nclust daemon`.
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NclustError } from '../shared/errors.js';
+import { readIfThere, tryTo } from '../shared/daemon/files.js';
 import { homePaths } from '../shared/paths.js';
 import { runAsOwner } from '../shared/host/run-as-owner.js';
 import { shellQuote } from '../shared/shell-quote.js';
@@ -189,22 +189,15 @@ function other(user, hp) {
  * @param {string[]} args
  */
 function asked(program, args) {
-  try {
-    return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-  } catch {
-    return null; // The user or the program does not exist.
-  }
+  const run = () => execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  return tryTo(run, null); // The user or the program may not exist.
 }
 
 /** @param {string} home */
 export function longestKillMs(home) {
-  try {
-    const { apps } = JSON.parse(readFileSync(homePaths(home).state, 'utf8'));
-    return Math.max(
-      0,
-      ...apps.map((/** @type {{ spec: { killTimeoutMs?: number } }} */ { spec }) => spec.killTimeoutMs ?? 0),
-    );
-  } catch {
-    return 0; // Without a state file there are no apps.
-  }
+  return tryTo(() => {
+    /** @type {{ apps: { spec: { killTimeoutMs?: number } }[] }} */
+    const { apps } = JSON.parse(readIfThere(homePaths(home).state));
+    return Math.max(0, ...apps.map(({ spec }) => spec.killTimeoutMs ?? 0));
+  }, 0); // Without a state file there are no apps.
 }

@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { tryTo } from '../shared/daemon/files.js';
 
 /**
  * The only hidden name that is served (RFC 8615), and only as the first name of a path. Without it,
@@ -45,11 +46,7 @@ export function isHidden(name) {
  * @returns {string | null}  Null: the segment contains a wrong % form, or is not UTF-8.
  */
 function decode(segment) {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return null;
-  }
+  return tryTo(() => decodeURIComponent(segment), null);
 }
 
 /** @param {string | null} segment */

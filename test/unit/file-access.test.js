@@ -70,9 +70,9 @@ const TABLE = {
   'lib/shared/daemon/files.js': ['readFileSync readdirSync statSync', 'named by the callers in this table'],
   'lib/shared/daemon/home-folders.js': ['lstatSync readIfThere readlinkSync', 'asks who can change the home'],
   'lib/shared/daemon/home-processes.js': ['namesIn openSync realpathSync statIfThere statSync', SYSTEM],
-  'lib/shared/daemon/inherited-descriptors.js': ['openSync readdirSync', SYSTEM],
+  'lib/shared/daemon/inherited-descriptors.js': ['namesIn openSync', SYSTEM],
   'lib/shared/daemon/keeper-process.js': ['statIfThere', HOME],
-  'lib/shared/daemon/oom-score.js': ['readFileSync writeFileSync', SYSTEM],
+  'lib/shared/daemon/oom-score.js': ['readIfThere writeFileSync', SYSTEM],
   'lib/shared/event-log.js': ['openSync readFileSync readdirSync', HOME],
   'lib/shared/host/as-user.js': [
     'lstatSync mkdirSync openSync opendirSync renameSync statSync statfsSync unlinkSync',

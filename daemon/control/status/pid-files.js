@@ -10,7 +10,7 @@ import {
   readUser,
 } from '../../../lib/shared/host/as-user.js';
 import { namesIn } from '../../../lib/shared/daemon/files.js';
-import { isThere } from '../../../lib/shared/host/run-as-user.js';
+import { isThere } from '../../../lib/shared/daemon/home-processes.js';
 import { fileStem } from '../../../lib/shared/paths.js';
 import { listSeatsOfSlot } from '../state/registry.js';
 

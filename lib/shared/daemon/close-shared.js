@@ -4,6 +4,7 @@
 // So keeper and control do not close these sockets in the usual way.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { tryTo } from './files.js';
 
 /**
  * @typedef {{ fd: number, close: () => void }} Shared  A handle of Node.js.
@@ -45,7 +46,9 @@ function closeWaiting() {
       closeWaiting();
     }, PAUSE_MS).unref();
   };
-  const holder = startHolder(batch.map(({ handle }) => handle.fd));
+  const fds = batch.map(({ handle }) => handle.fd);
+  // If memory is full, for example, then this process has the last copies, and may block.
+  const holder = tryTo(() => spawn(PROGRAM, ARGS, { env: {}, stdio: ['pipe', 'ignore', 'ignore', ...fds] }), null);
   for (const { close } of batch) close();
   if (!holder) return next();
   holder.once('error', next).once('exit', next);
@@ -54,12 +57,3 @@ function closeWaiting() {
 
 /** Waits until its input ends. A container may have no cat. */
 const [PROGRAM, ...ARGS] = existsSync('/bin/cat') ? ['/bin/cat'] : [process.execPath, '-e', 'process.stdin.resume()'];
-
-/** @param {number[]} fds */
-function startHolder(fds) {
-  try {
-    return spawn(PROGRAM, ARGS, { env: {}, stdio: ['pipe', 'ignore', 'ignore', ...fds] });
-  } catch {
-    return null; // For example, memory is full. Then this process has the last copies, and may block.
-  }
-}

@@ -163,14 +163,7 @@ function octal({ mode }) {
 /** @type {Accounts} */
 const ACCOUNTS = {
   ...ACCOUNT_FILES,
-  hasOwn() {
-    try {
-      userInfo();
-      return true;
-    } catch {
-      return false;
-    }
-  },
+  hasOwn: () => tryTo(userInfo, null) !== null,
   // The kernel shows the overflow number for every owner outside the namespace. If a user of the
   // namespace has this number, nclust cannot distinguish this user from the owners outside.
   isOutside: (uid) =>

@@ -137,12 +137,19 @@ export function hasSignal(pid, kind, signal) {
  * @param {number} pid
  */
 export function isRunning(pid) {
+  return isThere(pid) && !readStat(pid)?.hasExited;
+}
+
+/**
+ * Whether the process table has the process. It may be dead.
+ * @param {number} pid
+ */
+export function isThere(pid) {
   try {
-    process.kill(pid, 0);
+    return process.kill(pid, 0);
   } catch (error) {
     return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
   }
-  return !readStat(pid)?.hasExited;
 }
 
 /**

@@ -2,7 +2,8 @@
 // Node.js marks those below 16 as close-on-exec, and those above up to the first free number.
 // The keeper must not pass the others to an app. Linux only: on macOS, Node.js starts a process
 // without them, unless the process gets another user.
-import { closeSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
+import { namesIn } from './files.js';
 import { readProcFile } from './home-processes.js';
 
 /** @import { IOType } from 'node:child_process' */
@@ -38,16 +39,9 @@ export function withoutInherited(stdio, start) {
 
 /** Node.js opens all its own descriptors with close-on-exec. */
 function findInherited() {
-  return listDescriptors().filter((fd) => {
+  const all = namesIn('/proc/self/fd').map(Number);
+  return all.filter((fd) => {
     const flags = /^flags:\s*(\d+)$/m.exec(readProcFile('self', `fdinfo/${fd}`))?.[1];
     return fd > STDERR && flags !== undefined && (parseInt(flags, 8) & O_CLOEXEC) === 0;
   });
-}
-
-function listDescriptors() {
-  try {
-    return readdirSync('/proc/self/fd').map(Number);
-  } catch {
-    return []; // The system has no /proc.
-  }
 }

@@ -1,6 +1,6 @@
 // Finds the manager of a home by its processes, for the case that its sockets were removed, or that
 // it hangs. Linux only.
-import { statIfThere } from './files.js';
+import { statIfThere, tryTo } from './files.js';
 import { isSameHome, listPids, readEnviron, readProcFile, uidOf } from './home-processes.js';
 
 /** A keeper has this in its environment instead of an id, so that it is not part of any instance. */
@@ -39,11 +39,6 @@ export function findManagerProcesses(home) {
  */
 export function wakeKeeper(home) {
   const keeper = findManagerProcesses(home).find(({ role }) => role === 'keeper');
-  if (!keeper) return null;
-  try {
-    process.kill(keeper.pid, 'SIGHUP');
-    return keeper.pid;
-  } catch {
-    return null; // It has just exited.
-  }
+  // The keeper may have just exited.
+  return keeper && tryTo(() => process.kill(keeper.pid, 'SIGHUP'), false) ? keeper.pid : null;
 }

@@ -1,5 +1,6 @@
 // oom_score_adj: see proc(5).
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { readIfThere, tryTo } from './files.js';
 
 /** The score of the keeper. Control inherits the score. */
 const LOW = '-900';
@@ -24,20 +25,11 @@ export function lowerOomScore(file = OWN) {
  * @param {string} [file]
  */
 export function runWithDefaultOomScore(start, file = OWN) {
-  if (read(file) !== LOW || !tryWrite(file, '0')) return start();
+  if (readIfThere(file).trim() !== LOW || !tryWrite(file, '0')) return start();
   try {
     return start();
   } finally {
     tryWrite(file, LOW);
-  }
-}
-
-/** @param {string} file */
-function read(file) {
-  try {
-    return readFileSync(file, 'latin1').trim();
-  } catch {
-    return null; // Not Linux.
   }
 }
 
@@ -46,10 +38,5 @@ function read(file) {
  * @param {string} score
  */
 function tryWrite(file, score) {
-  try {
-    writeFileSync(file, score);
-    return true;
-  } catch {
-    return false;
-  }
+  return tryTo(() => writeFileSync(file, score), null) === undefined;
 }

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { readIfThere } from '../daemon/files.js';
 import { NclustError } from '../errors.js';
+import { withParents } from './system-limits.js';
 
 export const INSTANCES_FORMS =
   'a whole number from 1, "max" or 0 (one per CPU), "-N" (CPUs less N), or "N%" of the CPUs';
@@ -72,12 +73,13 @@ function allowedCpus(root) {
 function quotaV2(root) {
   const path = /^0::(.*)$/m.exec(readIfThere(join(root, 'proc/self/cgroup')))?.[1];
   if (path === undefined) return Infinity;
-  return smallest(path, (folder) => {
+  const quotas = withParents(path).map((folder) => {
     const [quota, period] = readIfThere(join(root, 'sys/fs/cgroup', folder, 'cpu.max'))
       .trim()
       .split(/\s+/);
     return ratio(quota, period);
   });
+  return Math.min(...quotas);
 }
 
 /** @param {string} root */
@@ -86,30 +88,12 @@ function quotaV1(root) {
   if (!match) return Infinity;
   const [, controllers, path] = match;
   const mounts = [...new Set([controllers, 'cpu'])].map((name) => join(root, 'sys/fs/cgroup', name));
-  return smallest(path, (folder) =>
-    Math.min(
-      ...mounts.map((mount) =>
-        ratio(
-          readIfThere(join(mount, folder, 'cpu.cfs_quota_us')).trim(),
-          readIfThere(join(mount, folder, 'cpu.cfs_period_us')).trim(),
-        ),
-      ),
-    ),
-  );
-}
-
-/**
- * The limits of all parent groups apply. In a container, the path may be valid only on the host.
- * Only "/" exists then.
- * @param {string} path
- * @param {(folder: string) => number} quotaOf
- */
-function smallest(path, quotaOf) {
-  let least = Infinity;
-  for (let folder = path; ; folder = dirname(folder)) {
-    least = Math.min(least, quotaOf(folder));
-    if (folder === '/' || folder === '.' || folder === '') return least;
-  }
+  const folders = withParents(path).flatMap((folder) => mounts.map((mount) => join(mount, folder)));
+  const quotas = folders.map((folder) => {
+    const [quota, period] = ['quota', 'period'].map((one) => readIfThere(join(folder, `cpu.cfs_${one}_us`)).trim());
+    return ratio(quota, period);
+  });
+  return Math.min(...quotas);
 }
 
 /**

@@ -7,6 +7,7 @@ import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isThere } from '../daemon/home-processes.js';
 import { withoutInherited } from '../daemon/inherited-descriptors.js';
 import { runWithDefaultOomScore } from '../daemon/oom-score.js';
 import { afterMs } from '../deadline.js';
@@ -171,14 +172,5 @@ function endGroup(pid) {
   } catch (error) {
     // The group is empty, or its processes run as another user (sudo).
     if (!['ESRCH', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
-  }
-}
-
-/** @param {number} pid */
-export function isThere(pid) {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
   }
 }

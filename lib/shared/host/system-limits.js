@@ -17,7 +17,10 @@ import { readIfThere } from '../daemon/files.js';
 export function systemLimits(keeperPid, { root = '/' } = {}) {
   const groups = readIfThere(join(root, `proc/${keeperPid}/cgroup`));
   const [v2, v1] = [/^0::(.*)$/m.exec(groups)?.[1], /^\d+:(?:[^:]*,)?pids(?:,[^:]*)?:(.*)$/m.exec(groups)?.[1]];
-  const files = [...filesOf('sys/fs/cgroup', v2), ...filesOf('sys/fs/cgroup/pids', v1)];
+  const files = [
+    ...withParents(v2).map((folder) => join('sys/fs/cgroup', folder, 'pids.max')),
+    ...withParents(v1).map((folder) => join('sys/fs/cgroup/pids', folder, 'pids.max')),
+  ];
   const found = files.map((file) => ({ tasks: numberIn(readIfThere(join(root, file))), tasksFile: `/${file}` }));
   const least = found.reduce((one, other) => (other.tasks < one.tasks ? other : one), {
     tasks: Infinity,
@@ -30,19 +33,14 @@ export function systemLimits(keeperPid, { root = '/' } = {}) {
 }
 
 /**
- * The limits of all parent groups apply, as in smallest() of cpus.js.
- * @param {string} mount
- * @param {string} [path]
+ * The limits of all parent groups apply. In a container, the path may be valid only on the host.
+ * Only "/" exists then.
+ * @param {string} [path]  Of a control group.
+ * @returns {string[]}
  */
-function filesOf(mount, path) {
-  const files = [];
-  for (
-    let folder = path;
-    folder !== undefined;
-    folder = folder === '/' || folder === '.' || folder === '' ? undefined : dirname(folder)
-  )
-    files.push(join(mount, folder, 'pids.max'));
-  return files;
+export function withParents(path) {
+  if (path === undefined) return [];
+  return ['/', '.', ''].includes(path) ? [path] : [path, ...withParents(dirname(path))];
 }
 
 /** @param {string} text */

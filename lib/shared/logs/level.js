@@ -1,39 +1,21 @@
 import { stripVTControlCharacters } from 'node:util';
+import { tryTo } from '../daemon/files.js';
 
 /** @typedef {typeof LEVELS[number]} Level */
 
 /** From the least to the most important. */
 export const LEVELS = /** @type {const} */ (['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
 
-/**
- * winston's npm and syslog levels, Google's severities, and common short forms.
- * @type {Record<string, Level>}
- */
-const WORDS = {
-  trace: 'trace',
-  silly: 'trace',
-  finest: 'trace',
-  debug: 'debug',
-  verbose: 'debug',
-  dbg: 'debug',
-  info: 'info',
-  information: 'info',
-  informational: 'info',
-  notice: 'info',
-  http: 'info',
-  default: 'info',
-  warn: 'warn',
-  warning: 'warn',
-  error: 'error',
-  err: 'error',
-  fatal: 'fatal',
-  critical: 'fatal',
-  crit: 'fatal',
-  alert: 'fatal',
-  emergency: 'fatal',
-  emerg: 'fatal',
-  panic: 'fatal',
+/** winston's npm and syslog levels, Google's severities, and common short forms. */
+const WORDS_OF = {
+  trace: 'trace silly finest',
+  debug: 'debug verbose dbg',
+  info: 'info information informational notice http default',
+  warn: 'warn warning',
+  error: 'error err',
+  fatal: 'fatal critical crit alert emergency emerg panic',
 };
+const WORDS = new Map(LEVELS.flatMap((level) => WORDS_OF[level].split(' ').map((word) => [word, level])));
 
 /** The most reliable key first. */
 const KEYS = /** @type {const} */ (['level', 'severity', 'log.level']);
@@ -66,12 +48,7 @@ export function detectLevelEarly(text) {
  * @returns {Record<string, unknown> | null}
  */
 export function parseRecord(line) {
-  if (line[0] !== '{') return null;
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
+  return line[0] === '{' ? parsed(line) : null;
 }
 
 /** @param {Record<string, unknown>} record */
@@ -87,7 +64,7 @@ export function readRecordLevel(record) {
 function readLevel(value) {
   if (typeof value === 'string') {
     const word = stripVTControlCharacters(value).trim().toLowerCase();
-    return Object.hasOwn(WORDS, word) ? WORDS[word] : /^\d+$/.test(word) ? ofNumber(Number(word)) : null;
+    return WORDS.get(word) ?? (/^\d+$/.test(word) ? ofNumber(Number(word)) : null);
   }
   return typeof value === 'number' ? ofNumber(value) : null;
 }
@@ -191,9 +168,5 @@ function createReader(text) {
 
 /** @param {string} json */
 function parsed(json) {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
+  return tryTo(() => JSON.parse(json), null);
 }
