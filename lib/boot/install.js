@@ -16,14 +16,7 @@ const COMMAND_MS = 15 * 60_000;
  * @param {Owner} owner
  */
 export function writeFiles(files, owner) {
-  for (const file of files) {
-    try {
-      if (file.isOwners) runAsOwner(owner, () => write(file));
-      else write(file);
-    } catch (error) {
-      throw failed(`"${file.path}" could not be written (${explainCode(error)})`, error);
-    }
-  }
+  for (const file of files) change(file, owner, 'written', () => write(file));
 }
 
 /**
@@ -31,13 +24,21 @@ export function writeFiles(files, owner) {
  * @param {Owner} owner
  */
 export function removeFiles(files, owner) {
-  for (const { path, isOwners } of files) {
-    try {
-      if (isOwners) runAsOwner(owner, () => removeAsUser(null, path));
-      else removeAsUser(null, path);
-    } catch (error) {
-      throw failed(`"${path}" could not be removed (${explainCode(error)})`, error);
-    }
+  for (const file of files) change(file, owner, 'removed', () => removeAsUser(null, file.path));
+}
+
+/**
+ * @param {Pick<PlannedFile, 'path' | 'isOwners'>} file
+ * @param {Owner} owner
+ * @param {string} done  For the error.
+ * @param {() => void} work
+ */
+function change({ path, isOwners }, owner, done, work) {
+  try {
+    if (isOwners) runAsOwner(owner, work);
+    else work();
+  } catch (error) {
+    throw failed(`"${path}" could not be ${done} (${explainCode(error)})`, error);
   }
 }
 

@@ -51,34 +51,9 @@ export function resolveIntent(word, options, context) {
     instead: `${shellQuote(node.file)} ${shellQuote(MAIN)} resurrect`,
   });
   const isUserUnit = options.userUnit === true;
-  if (isUserUnit && !USER_UNITS.includes(platform))
-    throw new NclustError(
-      'ERR_NCLUST_USAGE',
-      `--user-unit was given, and ${platform} has no services of users; accepted: ${USER_UNITS.join(', ')}.`,
-    );
-  if (isUserUnit && options.waitIp)
-    throw new NclustError(
-      'ERR_NCLUST_USAGE',
-      '--wait-ip was given with --user-unit; accepted: one of the two, because services of users cannot ' +
-        'wait for the network.',
-    );
-  if (isUserUnit && whose.uid !== process.geteuid?.())
-    throw new NclustError(
-      'ERR_NCLUST_USAGE',
-      `--user-unit was given for "${whose.user}"; accepted: only when "${whose.user}" runs the command.`,
-    );
   const name = options.serviceName ?? `nclust-${whose.user}`;
-  if (!/^[\w.@-]+$/.test(name))
-    throw new NclustError(
-      'ERR_NCLUST_USAGE',
-      `--service-name is ${JSON.stringify(name)}; accepted: letters, digits and the signs . _ @ -`,
-    );
-  if (CONTROLS.test(whose.home))
-    throw new NclustError(
-      'ERR_NCLUST_USAGE',
-      `The home is ${JSON.stringify(whose.home)}; accepted: a path without line ends and control characters, ` +
-        `because the file of a service cannot contain them.`,
-    );
+  const fault = (isUserUnit ? findUserUnitFault(platform, whose, options) : null) ?? findNameFault(name, whose);
+  if (fault !== null) throw new NclustError('ERR_NCLUST_USAGE', fault);
   const launcher = {
     path: join(whose.home, 'launcher.sh'),
     text: launcherScript({ ...whose, node: node.file, main: MAIN, env: whose.uid === process.geteuid?.() ? env : {} }),
@@ -97,7 +72,38 @@ export function resolveIntent(word, options, context) {
   return { platform, name, whose, isUserUnit, plan, launcher, node: node.file, main: MAIN };
 }
 
+/**
+ * @param {Platform} platform
+ * @param {ServiceUser} whose
+ * @param {{ waitIp?: boolean }} options
+ */
+function findUserUnitFault(platform, { uid, user }, { waitIp }) {
+  if (!USER_UNITS.includes(platform))
+    return `--user-unit was given, and ${platform} has no services of users; accepted: ${USER_UNITS.join(', ')}.`;
+  if (waitIp)
+    return (
+      '--wait-ip was given with --user-unit; accepted: one of the two, because services of users cannot ' +
+      'wait for the network.'
+    );
+  if (uid === process.geteuid?.()) return null;
+  return `--user-unit was given for "${user}"; accepted: only when "${user}" runs the command.`;
+}
+
 const CONTROLS = /\p{Cc}/u;
+
+/**
+ * @param {string} name
+ * @param {ServiceUser} whose
+ */
+function findNameFault(name, { home }) {
+  if (!/^[\w.@-]+$/.test(name))
+    return `--service-name is ${JSON.stringify(name)}; accepted: letters, digits and the signs . _ @ -`;
+  if (!CONTROLS.test(home)) return null;
+  return (
+    `The home is ${JSON.stringify(home)}; accepted: a path without line ends and control characters, ` +
+    `because the file of a service cannot contain them.`
+  );
+}
 
 /** @param {Intent} intent */
 export function needsRoot({ isUserUnit }) {

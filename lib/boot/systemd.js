@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { createSerial } from '../shared/serial.js';
 
 /**
@@ -104,22 +105,16 @@ export function takeNotifier(env, talk) {
   for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name];
   if (!NOTIFY_SOCKET) return null;
   let isFailing = false;
-  const send = (/** @type {string[]} */ fields) =>
-    /** @type {Promise<void>} */ (
-      new Promise((resolve) => {
-        execFile(
-          'systemd-notify',
-          fields,
-          { env: { NOTIFY_SOCKET, PATH }, timeout: SEND_MS },
-          (error, _stdout, stderr) => {
-            if (error && !isFailing)
-              talk(`systemd was not notified of "${fields.join(' ')}": ${stderr.trim() || error.message}`);
-            isFailing = error !== null;
-            resolve();
-          },
-        );
-      })
+  const options = { env: { NOTIFY_SOCKET, PATH }, timeout: SEND_MS };
+  const send = async (/** @type {string[]} */ fields) => {
+    const error = await promisify(execFile)('systemd-notify', fields, options).then(
+      () => null,
+      (failure) => failure,
     );
+    if (error && !isFailing)
+      talk(`systemd was not notified of "${fields.join(' ')}": ${error.stderr?.trim() || error.message}`);
+    isFailing = error !== null;
+  };
   const inTurn = createSerial();
   const watchdogMs = Number(WATCHDOG_USEC) / 1_000;
   return {

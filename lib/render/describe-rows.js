@@ -9,76 +9,55 @@ import { toOneLine } from './text.js';
 /** @import { Cell } from './table.js' */
 
 /**
+ * Leaves out rows without a text.
+ * @param {[title: string, text: Cell | null | undefined | false][]} rows
+ */
+export function known(rows) {
+  return /** @type {[string, Cell][]} */ (rows.filter(([, text]) => text));
+}
+
+/**
  * The paths of the out log and of the error log always have a row. Other settings have a row only
  * if they differ from the default.
  * @param {SlotStatus} slot
- * @returns {[string, string][]}
+ * @returns {Cell[][]}
  */
 export function logRows({ outFile, errorFile, logFile, logLost, shipping, spec }) {
   return [
-    ...(logFile ? [row('entire log path', logFile)] : []),
+    ...known([['entire log path', logFile]]),
     ['out log path', outFile],
     ['error log path', errorFile],
-    ...(logLost ? [row('log lines lost', describeLostLines(logLost))] : []),
-    ...(spec
-      ? [
-          ...formatRows(spec),
-          ...limitRows(spec),
-          ...(shipping ?? spec.logShip?.map(unreportedShipping) ?? []).map(shippingRow),
-        ]
-      : []),
+    ...known([['log lines lost', logLost && describeLostLines(logLost)]]),
+    ...(spec ? settingRows(spec) : []),
+    ...(spec ? (shipping ?? spec.logShip?.map(unreportedShipping) ?? []).map(shippingRow) : []),
   ];
 }
 
-/**
- * @param {AppSpec} spec
- * @returns {[string, string][]}
- */
-function formatRows({ disableLogs, logType, logDateFormat }) {
-  return [
-    ...(disableLogs ? [row('disable logs', 'yes: its output is not kept')] : []),
-    ...(logType === 'json' ? [row('log type', 'json, a record per line')] : []),
-    ...(logDateFormat ? [row('log date format', toOneLine(logDateFormat))] : []),
-  ];
+/** @param {AppSpec} spec */
+function settingRows(spec) {
+  const limitBytes = spec.logRateLimitBytes;
+  return known([
+    ['disable logs', spec.disableLogs && 'yes: its output is not kept'],
+    ['log type', spec.logType === 'json' && 'json, a record per line'],
+    ['log date format', spec.logDateFormat && toOneLine(spec.logDateFormat)],
+    ['log max size', limit(spec.logMaxSizeBytes, formatBytes)],
+    ['log interval', spec.logInterval],
+    ['log max files', spec.logMaxFiles?.toString()],
+    ['log max age', limit(spec.logMaxAgeMs, formatDuration)],
+    ['log max total', limit(spec.logMaxTotalBytes, formatBytes)],
+    ['log compress', spec.logCompress],
+    ['log overflow', spec.logOverflow === 'drop' && 'drop: lines are lost when the disk is slow'],
+    ['log rate limit', limitBytes > 0 && `${formatBytes(limitBytes)} a second for each instance`],
+  ]);
 }
 
 /**
- * @param {AppSpec} spec
- * @returns {[string, string][]}
- */
-function limitRows({
-  logMaxSizeBytes,
-  logInterval,
-  logMaxFiles,
-  logMaxAgeMs,
-  logMaxTotalBytes,
-  logCompress,
-  logOverflow,
-  logRateLimitBytes,
-}) {
-  return [
-    ...limit('log max size', logMaxSizeBytes, formatBytes),
-    ...(logInterval ? [row('log interval', logInterval)] : []),
-    ...(logMaxFiles === null || logMaxFiles === undefined ? [] : [row('log max files', String(logMaxFiles))]),
-    ...limit('log max age', logMaxAgeMs, formatDuration),
-    ...limit('log max total', logMaxTotalBytes, formatBytes),
-    ...(logCompress ? [row('log compress', logCompress)] : []),
-    ...(logOverflow === 'drop' ? [row('log overflow', 'drop: lines are lost when the disk is slow')] : []),
-    ...(logRateLimitBytes > 0
-      ? [row('log rate limit', `${formatBytes(logRateLimitBytes)} a second for each instance`)]
-      : []),
-  ];
-}
-
-/**
- * @param {string} title
  * @param {number | null | undefined} value
  * @param {(value: number) => string} format
- * @returns {[string, string][]}
  */
-function limit(title, value, format) {
-  if (value === null || value === undefined) return [];
-  return [row(title, value === 0 ? 'none' : format(value))];
+function limit(value, format) {
+  if (value === null || value === undefined) return null;
+  return value === 0 ? 'none' : format(value);
 }
 
 /**
@@ -96,42 +75,30 @@ function unreportedShipping(target) {
  */
 function shippingRow({ target, sent, dropped, problem }) {
   const counts = `${sent} lines sent${dropped > 0 ? `, ${dropped} lost` : ''}`;
-  return row('logs go to', toOneLine(`${target} (${counts}${problem === null ? '' : `; ${problem}`})`));
-}
-
-/**
- * @param {string} title
- * @param {string} text
- * @returns {[string, string]}
- */
-function row(title, text) {
-  return [title, text];
+  return ['logs go to', toOneLine(`${target} (${counts}${problem === null ? '' : `; ${problem}`})`)];
 }
 
 /**
  * @param {SlotStatus} slot  With detail.
  * @param {number} nowMs
+ * @returns {Cell[][]}
  */
 export function triggerRows({ spec: given, status, triggers, pidFile, watching }, nowMs) {
   if (!given) return [];
   const spec = completeSpec(given);
   const next = (/** @type {number} */ atMs) =>
     `${new Date(atMs).toISOString()} (in ${formatDuration(Math.max(0, atMs - nowMs))})`;
+  const { watch = null, nextRunMs = null, memory = null, last = null } = triggers ?? {};
+  const { cronRestart, maxMemoryBytes } = spec;
   return [
-    ...(pidFile ? [['pid path', pidFile]] : []),
-    ['watch & reload', watchText(spec, triggers?.watch ?? null, watching)],
-    ...(triggers?.watch?.problem
-      ? [['watch problem', /** @type {Cell} */ ({ text: triggers.watch.problem, style: 'yellow' })]]
-      : []),
-    ...(spec.cronRestart === null
-      ? []
-      : [['cron restart', describeCron(spec.cronRestart, { nextRunMs: triggers?.nextRunMs ?? null, status }, next)]]),
-    ...(spec.maxMemoryBytes === 0
-      ? []
-      : [['max memory restart', describeMemoryLimit(spec.maxMemoryBytes, triggers?.memory ?? null)]]),
-    ...(triggers?.last
-      ? [['last trigger', `${new Date(triggers.last.atMs).toISOString()} ${describeTrigger(triggers.last)}`]]
-      : []),
+    ...known([['pid path', pidFile]]),
+    ['watch & reload', watchText(spec, watch, watching)],
+    ...known([
+      ['watch problem', watch?.problem ? { text: watch.problem, style: 'yellow' } : null],
+      ['cron restart', cronRestart !== null && describeCron(cronRestart, { nextRunMs, status }, next)],
+      ['max memory restart', maxMemoryBytes > 0 && describeMemoryLimit(maxMemoryBytes, memory)],
+      ['last trigger', last && `${new Date(last.atMs).toISOString()} ${describeTrigger(last)}`],
+    ]),
   ];
 }
 

@@ -4,7 +4,7 @@ import { needsAttention, uptimeText } from '../figures/rows.js';
 import { describeAutorestart, describeListenFailure, isAsked } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
 import { describeDeath, isFinish } from './death.js';
-import { logRows, triggerRows } from './describe-rows.js';
+import { known, logRows, triggerRows } from './describe-rows.js';
 import { environmentLines } from './environment.js';
 import { toSafeLine } from './log-lines.js';
 import { statusStyle } from './slots.js';
@@ -69,7 +69,7 @@ function stateRows(slot, nowMs) {
   const addresses = listAddresses([slot]);
   return [
     ['status', { text: slot.status, style: statusStyle(slot.status) }],
-    ...(slot.waitingFor ? [['waiting for', slot.waitingFor]] : []),
+    ...known([['waiting for', slot.waitingFor]]),
     ['name', slot.name],
     ['namespace', slot.namespace],
     ['version', slot.version],
@@ -78,8 +78,10 @@ function stateRows(slot, nowMs) {
     ['unstable restarts', String(slot.unstableRestarts)],
     ['uptime', uptimeText([slot], nowMs) || '0'],
     ['created at', new Date(slot.createdAtMs).toISOString()],
-    ...(addresses ? [['listening on', addresses]] : []),
-    ...(slot.listenFailure ? [['not listening', `it ${describeListenFailure(slot.listenFailure)}`]] : []),
+    ...known([
+      ['listening on', addresses],
+      ['not listening', slot.listenFailure && `it ${describeListenFailure(slot.listenFailure)}`],
+    ]),
   ];
 }
 
@@ -136,14 +138,9 @@ function customLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { 
     toOneLine(name),
     toOneLine(describeMetric(metric)),
   ]);
-  return [
-    ...(metrics.length > 0
-      ? [paint('bold', 'Custom metrics'), renderTable({ rows: metrics, paint, columns, isWrapped: true }).trimEnd()]
-      : []),
-    ...(actions.length > 0
-      ? [paint('bold', 'Custom actions'), renderTable({ rows: actions, paint, columns, isWrapped: true }).trimEnd()]
-      : []),
-  ];
+  const section = (/** @type {string} */ title, /** @type {string[][]} */ rows) =>
+    rows.length > 0 ? [paint('bold', title), renderTable({ rows, paint, columns, isWrapped: true }).trimEnd()] : [];
+  return [...section('Custom metrics', metrics), ...section('Custom actions', actions)];
 }
 
 /**

@@ -1,5 +1,5 @@
 import { readGrep } from '../config/options/log-query.js';
-import { prettyRecord } from './log-pretty.js';
+import { prettyRecord, quoteWord } from './log-pretty.js';
 import { hasColours, mark, buildMarker, stripControls } from './log-text.js';
 import { formatTime, TIMESTAMP_FORMAT } from './log-time.js';
 import { createPaint } from './paint.js';
@@ -126,12 +126,7 @@ export function jsonRecord({ id, name, stream, line, atMs, part }) {
  */
 export function formatRecord({ id, name, stream, line, atMs }, format = FORMAT_TIMESTAMP) {
   return (
-    `timestamp=${quoted(formatTime(atMs, format))} app=${quoted(name)} id=${id} ` +
+    `timestamp=${quoteWord(formatTime(atMs, format))} app=${quoteWord(name)} id=${id} ` +
     `type=${stream === 'err' ? 'error' : 'out'} message=${line}`
   );
-}
-
-/** @param {string} value */
-function quoted(value) {
-  return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }

@@ -19,16 +19,7 @@ const TIME_KEYS = ['time', 'timestamp', '@timestamp', 'ts'];
 /** These fields are shown in another form, or have the same value in each line of an app. */
 const HIDDEN = new Set([
   ...TIME_KEYS,
-  'level',
-  'severity',
-  'log.level',
-  'msg',
-  'message',
-  'pid',
-  'hostname',
-  'v',
-  'ecs.version',
-  'stack',
+  ...'level severity log.level msg message pid hostname v ecs.version stack'.split(' '),
 ]);
 
 /** @type {Record<Level, (paint: Paint, word: string) => string>} */
@@ -99,8 +90,12 @@ function fieldsOf(record, appName) {
 /** @param {unknown} value */
 function fieldText(value) {
   if (isError(value)) return `${value.type ?? value.name ?? 'Error'}: ${value.message ?? ''}`;
-  if (typeof value === 'string') return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
-  return asText(value);
+  return typeof value === 'string' ? quoteWord(value) : asText(value);
+}
+
+/** @param {string} value */
+export function quoteWord(value) {
+  return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }
 
 /** @param {Record<string, unknown>} record */

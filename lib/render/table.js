@@ -25,26 +25,7 @@ const WIDTH_MIN = 5;
 
 const PADDING = 2;
 
-/** @type {Record<string, string>} */
-const NO_LINES = Object.fromEntries(
-  [
-    'top',
-    'top-mid',
-    'top-left',
-    'top-right',
-    'bottom',
-    'bottom-mid',
-    'bottom-left',
-    'bottom-right',
-    'left',
-    'left-mid',
-    'mid',
-    'mid-mid',
-    'right',
-    'right-mid',
-    'middle',
-  ].map((name) => [name, '']),
-);
+const NO_LINES = Object.fromEntries(Object.keys(new Table().options.chars).map((name) => [name, '']));
 
 /**
  * @param {object} o

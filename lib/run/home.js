@@ -47,11 +47,8 @@ async function reasonAgainst(home) {
   }
   const paths = homePaths(home);
   const keeper = await findKeeper(paths.run, AbortSignal.timeout(CONNECT_TIMEOUT_MS));
-  if (keeper === 'busy') return 'a manager runs there';
-  if (keeper) {
-    keeper.destroy();
-    return 'a manager runs there';
-  }
+  if (keeper && keeper !== 'busy') keeper.destroy();
+  if (keeper) return 'a manager runs there';
   if (countSavedApps(home) === 0) return null;
   if (!existsSync(outputSocket(paths.run))) return 'it contains a list of apps that another command started';
   // Removes the list of a killed foreground run, because this run must not start the apps of that
@@ -76,9 +73,7 @@ function makeHome(folders) {
   throw new NclustError(
     'ERR_NCLUST_HOME_UNWRITABLE',
     'No folder is writable: XDG_RUNTIME_DIR, /dev/shm and /tmp are missing or read-only.',
-    {
-      hint: 'Give the container a small tmpfs (docker run --tmpfs /tmp), or set NCLUST_HOME to a writable ' + 'folder.',
-    },
+    { hint: 'Give the container a small tmpfs (docker run --tmpfs /tmp), or set NCLUST_HOME to a writable folder.' },
   );
 }
 

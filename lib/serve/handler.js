@@ -179,31 +179,12 @@ const YEAR_S = 31_536_000;
 const PAGES = new Set(['.html', '.htm', '.xhtml']);
 
 /** Bundlers put a hash into the names of files with these extensions. */
-const ASSETS = new Set([
-  '.js',
-  '.mjs',
-  '.css',
-  '.map',
-  '.wasm',
-  '.woff',
-  '.woff2',
-  '.ttf',
-  '.otf',
-  '.eot',
-  '.svg',
-  '.png',
-  '.jpg',
-  '.jpeg',
-  '.gif',
-  '.webp',
-  '.avif',
-  '.ico',
-  '.mp3',
-  '.mp4',
-  '.webm',
-  '.json',
-  '.txt',
-]);
+const ASSETS = new Set(
+  (
+    '.js .mjs .css .map .wasm .woff .woff2 .ttf .otf .eot .svg .png .jpg .jpeg .gif .webp .avif .ico ' +
+    '.mp3 .mp4 .webm .json .txt'
+  ).split(' '),
+);
 
 /**
  * @param {object} o
