@@ -6,37 +6,21 @@ import { LAST_BRANCH, renderTable } from '../render/table.js';
 /** @import { View } from '../render/slots.js' */
 /** @import { MetricsSample } from '../shared/metrics.js' */
 
-const HEAD = [
-  'id',
-  'name',
-  'pid',
-  'up',
-  'status',
-  'cpu',
-  'mem',
-  'heap',
-  'loop p99',
-  'req/s',
-  'p99',
-  '5xx/s',
-  'conns',
-  'fds',
-  '↺',
+/** The titles and the figures of the last columns. @type {[title: string, name: string][]} */
+const FIGURES = [
+  ['cpu', 'cpu'],
+  ['mem', 'memoryBytes'],
+  ['heap', 'heapUsedBytes'],
+  ['loop p99', 'delayP99Ms'],
+  ['req/s', 'requestsPerS'],
+  ['p99', 'latencyP99Ms'],
+  ['5xx/s', 'errorsPerS'],
+  ['conns', 'connections'],
+  ['fds', 'fds'],
+  ['↺', 'restarts'],
 ];
 
-/** The figures of the last columns. */
-const FIGURES = [
-  'cpu',
-  'memoryBytes',
-  'heapUsedBytes',
-  'delayP99Ms',
-  'requestsPerS',
-  'latencyP99Ms',
-  'errorsPerS',
-  'connections',
-  'fds',
-  'restarts',
-];
+const HEAD = ['id', 'name', 'pid', 'up', 'status', ...FIGURES.map(([title]) => title)];
 
 /**
  * Renders one sample as text, for a terminal or file that cannot show the full-screen view.
@@ -56,7 +40,7 @@ export function renderSnapshot({ sample }, { paint, columns }) {
       worker?.pid ? String(worker.pid) : '',
       worker ? uptimeText(workers, atMs) : '',
       { text: `${status}${online}${needsAttention(status) ? ' !' : ''}`, style: statusStyle(status) },
-      ...FIGURES.map((name) => figureText(of, name)),
+      ...FIGURES.map(([, name]) => figureText(of, name)),
     ];
   });
   const machine =

@@ -118,15 +118,12 @@ export function step(state, event) {
  * @param {Exclude<MonitEvent, { type: 'key' }>} event
  */
 function stepQuietly(state, event) {
+  const { logs, manager, notice } = state;
   switch (event.type) {
     case 'resized':
       return { ...state, size: event.size };
     case 'time':
-      return {
-        ...state,
-        nowMs: event.nowMs,
-        notice: state.notice && state.notice.untilMs > event.nowMs ? state.notice : null,
-      };
+      return { ...state, nowMs: event.nowMs, notice: notice && notice.untilMs > event.nowMs ? notice : null };
     case 'sampled':
       return beginTrend(placeSelection(addSample(found(state), event)));
     case 'history':
@@ -136,22 +133,16 @@ function stepQuietly(state, event) {
     case 'lost':
       return {
         ...state,
-        manager: {
-          isThere: false,
-          sinceMs: state.manager.isThere ? state.nowMs : state.manager.sinceMs,
-          words: event.words,
-        },
+        manager: { isThere: false, sinceMs: manager.isThere ? state.nowMs : manager.sinceMs, words: event.words },
       };
     case 'log-began':
-      return { ...state, logs: { ...state.logs, query: event.query, lines: [], missed: 0, bottomSeq: null, left: 0 } };
+      return { ...state, logs: { ...logs, query: event.query, lines: [], missed: 0, bottomSeq: null, left: 0 } };
     case 'logged':
-      return event.query === state.logs.query ? { ...state, logs: appendLines(state.logs, event.entries) } : state;
+      return event.query === logs.query ? { ...state, logs: appendLines(logs, event.entries) } : state;
     case 'log-missed':
-      return event.query === state.logs.query
-        ? { ...state, logs: { ...state.logs, missed: state.logs.missed + event.count } }
-        : state;
+      return event.query === logs.query ? { ...state, logs: { ...logs, missed: logs.missed + event.count } } : state;
     case 'log-said':
-      return event.query === state.logs.query ? showNotice(state, event.words, 'yellow') : state;
+      return event.query === logs.query ? showNotice(state, event.words, 'yellow') : state;
     case 'happened':
       return { ...state, events: [...state.events, ...event.events].slice(-EVENTS_MAX) };
     case 'said':

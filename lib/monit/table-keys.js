@@ -109,15 +109,17 @@ function expandAll(state) {
  */
 
 /**
- * The action of each key. Before an action that ends a process, monit asks the user.
- * @type {Record<string, 'restart' | 'reload' | 'stop' | 'more' | 'fewer'>}
+ * The action of each key, and the words of its question, beginning and end. Before an action that
+ * ends a process, monit asks the user.
+ * @type {Record<string, { method: Ask['method'], by?: '+1' | '-1', words: [string, string, string] }>}
  */
-const ACTIONS = { r: 'reload', R: 'restart', s: 'stop', '+': 'more', '=': 'more', '-': 'fewer' };
-
-const WORDS = {
-  restart: ['Restart', 'Restarting', 'Restarted'],
-  reload: ['Reload', 'Reloading', 'Reloaded'],
-  stop: ['Stop', 'Stopping', 'Stopped'],
+const ACTIONS = {
+  r: { method: 'reload', words: ['Reload', 'Reloading', 'Reloaded'] },
+  R: { method: 'restart', words: ['Restart', 'Restarting', 'Restarted'] },
+  s: { method: 'stop', words: ['Stop', 'Stopping', 'Stopped'] },
+  '+': { method: 'scale', by: '+1', words: ['', 'Starting one more', 'Started one more'] },
+  '=': { method: 'scale', by: '+1', words: ['', 'Starting one more', 'Started one more'] },
+  '-': { method: 'scale', by: '-1', words: ['Remove one', 'Removing one', 'Removed one'] },
 };
 
 /**
@@ -126,57 +128,19 @@ const WORDS = {
  * @returns {Asked | null}  Null: the key has no action, or no row is selected.
  */
 function askFor(state, name) {
-  const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : null;
   const row = selectedRow(state);
-  if (!action || !row) return null;
+  if (!row || !Object.hasOwn(ACTIONS, name)) return null;
   if (!state.manager.isThere) return { refusal: 'There is no connection to the manager' };
-  if (action === 'more' || action === 'fewer') return askToScale(row, action);
-  const target = targetOf(state, row);
+  const { method, by, words } = ACTIONS[name];
+  const app = row.app?.name ?? row.worker?.name ?? '';
+  if (by === '-1' && row.app?.workers === 1) return { refusal: `"${app}" has only one instance; press s to stop it` };
+  const target = by ? app : targetOf(state, row);
   if (target === null)
     return { refusal: `This id is also the name of another app or a namespace: use the command line` };
-  const [verb, doing, done] = WORDS[action];
-  const what = rowLabel(row);
-  return {
-    question: `${verb} ${what}?`,
-    ask: {
-      type: 'ask',
-      method: action,
-      params: { targets: [target] },
-      doing: `${doing} ${what}`,
-      done: `${done} ${what}`,
-    },
-  };
-}
-
-/**
- * @param {Row} row
- * @param {'more' | 'fewer'} action
- * @returns {Asked}
- */
-function askToScale(row, action) {
-  const target = row.app?.name ?? row.worker?.name ?? '';
-  const what = `"${target}"`;
-  if (action === 'more')
-    return {
-      ask: {
-        type: 'ask',
-        method: 'scale',
-        params: { target, instances: '+1' },
-        doing: `Starting one more instance of ${what}`,
-        done: `Started one more instance of ${what}`,
-      },
-    };
-  if (row.app?.workers === 1) return { refusal: `${what} has only one instance; press s to stop it` };
-  return {
-    question: `Remove one instance of ${what}?`,
-    ask: {
-      type: 'ask',
-      method: 'scale',
-      params: { target, instances: '-1' },
-      doing: `Removing one instance of ${what}`,
-      done: `Removed one instance of ${what}`,
-    },
-  };
+  const what = by ? `instance of "${app}"` : rowLabel(row);
+  const [question, doing, done] = words.map((word) => word && `${word} ${what}`);
+  const params = by ? { target, instances: by } : { targets: [target] };
+  return { ...(question && { question: `${question}?` }), ask: { type: 'ask', method, params, doing, done } };
 }
 
 /** @param {Row} row */

@@ -91,13 +91,13 @@ export function chart(points, { width, height, max, marks = BLOCKS }) {
 /**
  * Returns the top of the scale: 1, 2 or 5 times a power of ten, so that the scale changes seldom.
  * @param {Points} points
- * @param {number} least
+ * @param {number} least  In units.
+ * @param {number} unit
  */
-export function chooseScale(points, least) {
-  let highest = least;
-  for (const value of points) if (value !== null && value > highest) highest = value;
+export function chooseScale(points, least, unit) {
+  const highest = points.reduce((/** @type {number} */ most, value) => Math.max(most, (value ?? 0) / unit), least);
   const power = 10 ** Math.floor(Math.log10(highest));
-  return [1, 2, 5, 10].map((step) => step * power).find((top) => top >= highest) ?? 10 * power;
+  return unit * ([1, 2, 5, 10].map((step) => step * power).find((top) => top >= highest) ?? 10 * power);
 }
 
 /**

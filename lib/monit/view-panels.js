@@ -6,7 +6,7 @@ import { toOneLine, textWidth } from '../render/text.js';
 import { hasText, visibleLines } from './log-lines.js';
 import { selectedRow } from './selection.js';
 import { put, restyle } from './screen.js';
-import { chart, keepPeaks, chooseScale } from './trends.js';
+import { chart, keepPeaks, chooseScale, sparkline } from './trends.js';
 import { drawRule } from './view-table.js';
 
 /** @import { SeriesName } from '../shared/metrics.js' */
@@ -94,7 +94,7 @@ function drawText(screen, { x, y, width }, line, { left, search }) {
  */
 function drawEvents(screen, box, state) {
   drawRule(screen, box, 'events');
-  const inner = within(box);
+  const { x: left, y: top, width, height } = within(box);
   const row = selectedRow(state);
   const name = row?.app?.name ?? row?.worker?.name;
   const id = row?.app ? null : row?.worker?.id;
@@ -103,25 +103,13 @@ function drawEvents(screen, box, state) {
       (event) =>
         event.app === undefined || (event.app === name && (id === null || event.id === undefined || event.id === id)),
     )
-    .slice(-Math.max(1, inner.height));
-  for (const [at, event] of shown.entries()) {
-    if (at >= inner.height) return;
-    let x = put(screen, {
-      x: inner.x + 1,
-      y: inner.y + at,
-      text: `${clockTime(event.at, state.nowMs)} `,
-      style: 'grey',
-      width: inner.width,
-    });
-    if (event.slot !== undefined && !row?.worker)
-      x = put(screen, { x, y: inner.y + at, text: `${event.slot} `, style: 'cyan' });
-    put(screen, {
-      x,
-      y: inner.y + at,
-      text: eventWords(event),
-      style: eventStyle(event) ?? '',
-      width: inner.x + inner.width - x,
-    });
+    .slice(-Math.max(1, height));
+  for (const [at, event] of shown.slice(0, height).entries()) {
+    const y = top + at;
+    const time = `${clockTime(event.at, state.nowMs)} `;
+    let x = put(screen, { x: left + 1, y, text: time, style: 'grey', width });
+    if (event.slot !== undefined && !row?.worker) x = put(screen, { x, y, text: `${event.slot} `, style: 'cyan' });
+    put(screen, { x, y, text: eventWords(event), style: eventStyle(event) ?? '', width: left + width - x });
   }
 }
 
@@ -164,37 +152,24 @@ export function drawCharts(screen, box, { trend, marks }) {
   if (!trend || box.height <= 0) return;
   const width = Math.floor(box.width / 2);
   const height = Math.floor(box.height / 2);
-  for (const [at, one] of CHARTS.entries()) {
+  for (const [at, { name, title, style, least, unit }] of CHARTS.entries()) {
     const room = Math.max(0, height === 1 ? width - LABEL_COLUMNS - 2 : width - 2);
-    const points =
-      room > 0
-        ? trend.span === 'hours'
-          ? keepPeaks(trend.series[one.name], room)
-          : trend.series[one.name].slice(-room)
-        : [];
+    const all = room > 0 ? trend.series[name] : [];
+    const points = trend.span === 'hours' ? keepPeaks(all, room) : all.slice(-room);
     const x = box.x + (at % 2) * width;
     const y = box.y + Math.floor(at / 2) * height;
-    const max =
-      chooseScale(
-        points.map((value) => (value === null ? null : value / one.unit)),
-        one.least,
-      ) * one.unit;
-    const text = formatFigure(one.name, trend.series[one.name].at(-1)) || '-';
-    put(screen, { x: x + 1, y, text: one.title, style: 'grey' });
+    const max = chooseScale(points, least, unit);
+    const text = formatFigure(name, trend.series[name].at(-1)) || '-';
+    put(screen, { x: x + 1, y, text: title, style: 'grey' });
     if (height === 1) {
-      put(screen, { x: x + 1 + LABEL_COLUMNS - 1 - text.length, y, text });
-      put(screen, {
-        x: x + 1 + LABEL_COLUMNS,
-        y,
-        text: chart(points, { width: room, height: 1, max, marks })[0],
-        style: one.style,
-      });
+      put(screen, { x: x + LABEL_COLUMNS - text.length, y, text });
+      put(screen, { x: x + 1 + LABEL_COLUMNS, y, text: sparkline(points, { width: room, max, marks }), style });
       continue;
     }
     put(screen, { x: x + 7, y, text });
-    const scale = `of ${formatFigure(one.name, max).replace(/\.0(?=\D)/, '')}`;
+    const scale = `of ${formatFigure(name, max).replace(/\.0(?=\D)/, '')}`;
     put(screen, { x: x + width - 1 - scale.length, y, text: scale, style: 'grey' });
     for (const [line, blocks] of chart(points, { width: room, height: height - 1, max, marks }).entries())
-      put(screen, { x: x + 1, y: y + 1 + line, text: blocks, style: one.style });
+      put(screen, { x: x + 1, y: y + 1 + line, text: blocks, style });
   }
 }

@@ -5,7 +5,7 @@ import { LAST_BRANCH } from '../render/table.js';
 import { toOneLine, textWidth } from '../render/text.js';
 import { findBlocked } from '../shared/metrics.js';
 import { firstVisible } from './layout.js';
-import { put } from './screen.js';
+import { put, restyle } from './screen.js';
 import { sparkline } from './trends.js';
 
 /** @import { Row } from '../figures/rows.js' */
@@ -32,12 +32,7 @@ const SPARK_MAX = 40;
 
 /** @type {Column[]} */
 const COLUMNS = [
-  {
-    title: 'id',
-    width: 5,
-    rank: 0,
-    cell: ({ row }) => ({ text: row.worker ? String(row.worker.id) : '', style: 'cyan' }),
-  },
+  { title: 'id', width: 5, rank: 0, cell: ({ row }) => ({ text: `${row.worker?.id ?? ''}`, style: 'cyan' }) },
   { title: 'name', width: NAME_MIN, rank: 0, isLeft: true, field: 'name', cell: nameOf },
   { title: 'status', width: 15, rank: 0, isLeft: true, cell: statusCell },
   { title: 'cpu', width: 6, rank: 0, field: 'cpu', cell: ({ row }) => figureText(row.of, 'cpu') },
@@ -56,7 +51,7 @@ const COLUMNS = [
   { title: 'loop', width: 7, rank: 4, cell: ({ row }) => figureText(row.of, 'delayP99Ms') },
   { title: '↺', width: 4, rank: 1, field: 'restarts', cell: ({ row }) => figureText(row.of, 'restarts') },
   { title: 'up', width: 4, rank: 5, cell: ({ row, state }) => uptimeText(row.workers, state.nowMs) },
-  { title: 'pid', width: 8, rank: 6, cell: ({ row }) => (row.worker?.pid ? String(row.worker.pid) : '') },
+  { title: 'pid', width: 8, rank: 6, cell: ({ row }) => `${row.worker?.pid || ''}` },
   { title: 'heap', width: 8, rank: 7, cell: ({ row }) => figureText(row.of, 'heapUsedBytes') },
   { title: 'fds', width: 5, rank: 8, cell: ({ row }) => figureText(row.of, 'fds') },
 ];
@@ -69,34 +64,24 @@ const COLUMNS = [
 export function drawTable(screen, box, { state, rows, marks }) {
   if (box.height <= 0) return;
   const columns = columnsFor(box.width);
-  drawLine(
-    screen,
-    box,
-    box.y,
-    columns.map((column) => ({
-      column,
-      text: titleOf(column, state),
-      style: column.field === state.sort.field ? 'bold cyan' : 'cyan',
-    })),
-  );
+  const titles = columns.map((column) => {
+    const style = column.field === state.sort.field ? 'bold cyan' : 'cyan';
+    return { column, text: titleOf(column, state), style };
+  });
+  drawLine(screen, box, box.y, titles);
   const height = box.height - 1;
-  const top = firstVisible(
-    height,
-    Math.max(
-      0,
-      rows.findIndex(({ key }) => key === state.selected),
-    ),
-    rows.length,
-  );
+  const selected = rows.findIndex(({ key }) => key === state.selected);
+  const top = firstVisible(height, Math.max(0, selected), rows.length);
   for (const [at, row] of rows.slice(top, top + height).entries()) {
     const y = box.y + 1 + at;
-    if (row.key === state.selected) put(screen, { x: box.x, y, text: '>', width: 1 });
-    drawLine(
-      screen,
-      box,
-      y,
-      columns.map((column) => ({ column, ...styled(column.cell({ row, state, marks, width: column.width })) })),
-    );
+    const cells = columns.map((column) => {
+      const cell = column.cell({ row, state, marks, width: column.width });
+      return { column, ...(typeof cell === 'string' ? { text: cell, style: '' } : cell) };
+    });
+    drawLine(screen, box, y, cells);
+    if (row.key !== state.selected) continue;
+    put(screen, { x: box.x, y, text: '>', width: 1 });
+    restyle(screen, { x: box.x, y, width: box.width, style: 'inverse' });
   }
   if (rows.length === 0)
     put(screen, { x: box.x + 2, y: box.y + 1, text: emptyTableText(state), style: 'grey', width: box.width - 2 });
@@ -143,11 +128,6 @@ function drawLine(screen, box, y, cells) {
     put(screen, { x: x + indent, y, text, style, width: room - indent });
     x += column.width + 1;
   }
-}
-
-/** @param {string | { text: string, style: string }} cell */
-function styled(cell) {
-  return typeof cell === 'string' ? { text: cell, style: '' } : cell;
 }
 
 /**

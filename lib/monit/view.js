@@ -2,7 +2,7 @@ import { formatBytes, formatUptime } from '../figures/format.js';
 import { needsAttention } from '../figures/rows.js';
 import { textWidth } from '../render/text.js';
 import { drawHelp } from './help.js';
-import { layOut, firstVisible } from './layout.js';
+import { layOut } from './layout.js';
 import { createScreen, put, restyle } from './screen.js';
 import { rowsOf, selectedRow } from './selection.js';
 import { BLOCKS } from './trends.js';
@@ -48,17 +48,6 @@ function drawMain(screen, boxes, state, marks) {
     drawCharts(screen, boxes.charts, { trend: state.trend, marks });
   }
   drawPanels(screen, boxes, state);
-  const shown = rows.findIndex(({ key }) => key === state.selected);
-  if (shown !== -1) select(screen, boxes.table, shown - firstVisible(boxes.table.height - 1, shown, rows.length));
-}
-
-/**
- * @param {Screen} screen
- * @param {Box} box
- * @param {number} line
- */
-function select(screen, box, line) {
-  if (line + 1 < box.height) restyle(screen, { x: box.x, y: box.y + 1 + line, width: box.width, style: 'inverse' });
 }
 
 /** The header shows the age of a sample that is older than this. */
