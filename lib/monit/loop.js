@@ -5,6 +5,7 @@ import { createKeyReader } from './keys.js';
 import { createPalette, difference } from './screen.js';
 import { neededData } from './source.js';
 import { firstState, step } from './state.js';
+import { listen } from './terminal.js';
 import { view } from './view.js';
 
 /** @import { ColourLevel } from '../render/paint.js' */
@@ -117,7 +118,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
     terminal.onResize(() => dispatch({ type: 'resized', size: terminal.size() })),
     terminal.onGone(finish),
     onStop(finish),
-    onContinue(resumeScreen),
+    listen(process, ['SIGCONT'], resumeScreen),
   ];
   const clock = setInterval(() => dispatch({ type: 'time', nowMs: now() }), SECOND_MS);
   try {
@@ -131,12 +132,6 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
     terminal.close();
     await source.close();
   }
-}
-
-/** @param {() => void} listener */
-function onContinue(listener) {
-  process.on('SIGCONT', listener);
-  return () => void process.off('SIGCONT', listener);
 }
 
 /** @param {() => void} due */

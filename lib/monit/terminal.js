@@ -1,6 +1,7 @@
 import { write, writeSync } from 'node:fs';
 import { createPaint } from '../render/paint.js';
 
+/** @import { EventEmitter } from 'node:events' */
 /** @import { ReadStream, WriteStream } from 'node:tty' */
 /** @import { Size } from './screen.js' */
 
@@ -76,26 +77,28 @@ export function createTerminal({ input, output }) {
       flush();
       return true;
     },
-    onInput(listener) {
-      input.on('data', listener);
-      return () => void input.off('data', listener);
-    },
-    onResize(listener) {
-      output.on('resize', listener);
-      return () => void output.off('resize', listener);
-    },
+    onInput: (listener) => listen(input, ['data'], listener),
+    onResize: (listener) => listen(output, ['resize'], listener),
     onGone(listener) {
       // Never removes this listener, because an error without a listener would end the process.
       input.on('error', () => {});
-      for (const event of ENDS) input.on(event, listener);
-      return () => {
-        for (const event of ENDS) input.off(event, listener);
-      };
+      return listen(input, ['end', 'error', 'close'], listener);
     },
   };
 }
 
-const ENDS = ['end', 'error', 'close'];
+/**
+ * @param {EventEmitter} source
+ * @param {string[]} events
+ * @param {(...given: any[]) => void} listener
+ * @returns {() => void}  Removes the listener.
+ */
+export function listen(source, events, listener) {
+  for (const event of events) source.on(event, listener);
+  return () => {
+    for (const event of events) source.off(event, listener);
+  };
+}
 
 const GONE = ['EIO', 'EBADF', 'ENOTTY', 'EPIPE'];
 

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { runAsUserSync } from './run-as-user.js';
-import { hasPermission, reach, READ, SEARCH, STICKY, systemError, WRITE } from './user-path.js';
+import { hasPermission, reach, reachLink, READ, SEARCH, STICKY, systemError, WRITE } from './user-path.js';
 
 /** @import { Stats } from 'node:fs' */
 /** @import { Reached, User } from './user-path.js' */
@@ -140,15 +140,10 @@ export function removeEachAsUser(user, folder, names) {
   if (names.length === 0) return;
   orNull(() => {
     if (!user) return names.forEach((name) => remove(join(folder, name), () => {}));
-    reach(
-      user,
-      join(folder, names[0]),
-      (found) => {
-        for (const name of names)
-          remove(found.at(name), (stat) => allowChange(user, { ...found, stat }, join(folder, name)));
-      },
-      { isFollowing: false },
-    );
+    reachLink(user, join(folder, names[0]), (found) => {
+      for (const name of names)
+        remove(found.at(name), (stat) => allowChange(user, { ...found, stat }, join(folder, name)));
+    });
   });
 }
 
@@ -164,19 +159,14 @@ export function renameAsUser(user, from, to) {
     assertPlain(to);
     return renameSync(from, to);
   }
-  reach(
-    user,
-    from,
-    (found) => {
-      const replaced = lstatSync(found.at(basename(to)), { throwIfNoEntry: false }) ?? null;
-      allowChange(user, found, from);
-      allowChange(user, { ...found, stat: replaced }, to);
-      assertPlain(from, found.stat);
-      assertPlain(to, replaced);
-      renameSync(found.at(found.name), found.at(basename(to)));
-    },
-    { isFollowing: false },
-  );
+  reachLink(user, from, (found) => {
+    const replaced = lstatSync(found.at(basename(to)), { throwIfNoEntry: false }) ?? null;
+    allowChange(user, found, from);
+    allowChange(user, { ...found, stat: replaced }, to);
+    assertPlain(from, found.stat);
+    assertPlain(to, replaced);
+    renameSync(found.at(found.name), found.at(basename(to)));
+  });
 }
 
 /**
@@ -230,7 +220,7 @@ export function statEachAsUser(user, folder, names) {
   if (names.length === 0) return [];
   if (!user) return look((name) => join(folder, name));
   const first = join(folder, names[0]);
-  return orNull(() => reach(user, first, ({ at }) => look(at), { isFollowing: false })) ?? names.map(() => null);
+  return orNull(() => reachLink(user, first, ({ at }) => look(at))) ?? names.map(() => null);
 }
 
 /**

@@ -2,7 +2,7 @@
 // Links, devices, pipes and sockets stay what they are: see assertPlain() in as-user.js.
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { reach } from './user-path.js';
+import { reachLink } from './user-path.js';
 
 /** @import { Stats } from 'node:fs' */
 /** @import { User } from './user-path.js' */
@@ -70,16 +70,10 @@ function lookAt(user, path) {
     const stat = lstatSync(path, { throwIfNoEntry: false }) ?? null;
     return { stat, target: stat?.isSymbolicLink() ? targetOf(path) : null, isTrusted: false };
   }
-  return reach(
-    user,
-    path,
-    ({ stat, name, at, isTrusted }) => ({
-      stat,
-      target: stat?.isSymbolicLink() ? targetOf(at(name)) : null,
-      isTrusted,
-    }),
-    { isFollowing: false },
-  );
+  return reachLink(user, path, ({ stat, name, at, isTrusted }) => {
+    const target = stat?.isSymbolicLink() ? targetOf(at(name)) : null;
+    return { stat, target, isTrusted };
+  });
 }
 
 /** @param {string} link */

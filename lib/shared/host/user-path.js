@@ -90,6 +90,17 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
   }
 }
 
+/**
+ * Like reach(), but does not follow a link at the end.
+ * @template T
+ * @param {User} user
+ * @param {string} path
+ * @param {(found: Reached) => T} work
+ */
+export function reachLink(user, path, work) {
+  return reach(user, path, work, { isFollowing: false });
+}
+
 /** @param {string} path */
 const partsOf = (path) => path.split('/').filter((part) => part !== '' && part !== '.');
 

@@ -15,15 +15,6 @@ export { LEVELS, detectLevel };
 
 /**
  * If a level is wanted, the filter leaves out lines without a level.
- * @param {FilterOptions} wanted
- * @returns {(line: string) => boolean}
- */
-export function createLogFilter(wanted) {
-  const isWanted = createPartFilter(wanted);
-  return (line) => isWanted(line, null);
-}
-
-/**
  * The first part of a line decides for the other parts of this line. If the filter has not seen the
  * first part, or if the first part ends before the level, the filter ignores the level.
  * @param {FilterOptions} wanted

@@ -30,46 +30,26 @@ export const LOG_COMPRESSIONS = ['gzip', 'zstd', 'none'];
 export const SETTINGS = {
   'logs.max_size': size('10M', 'size at which a log file is rotated'),
   'logs.interval': oneOf(LOG_INTERVALS, 'never', 'when a log file is rotated, whatever its size'),
-  'logs.max_files': {
-    parse: wholeUpTo(10_000),
-    accepted: 'a whole number from 0 (keep none) to 10000',
-    fallback: '10',
-    help: 'number of rotated files kept for each log file',
-  },
-  'logs.max_age': {
-    parse: orNone(parseDuration),
-    accepted: `0 (no limit) or ${DURATION_FORMS}`,
-    fallback: '0',
-    help: 'age at which a rotated file is removed',
-  },
+  'logs.max_files': rule(
+    (text) => (/^\d+$/.test(text) && Number(text) <= 10_000 ? Number(text) : null),
+    'a whole number from 0 (keep none) to 10000',
+    '10',
+    'number of rotated files kept for each log file',
+  ),
+  'logs.max_age': rule(
+    orNone(parseDuration),
+    `0 (no limit) or ${DURATION_FORMS}`,
+    '0',
+    'age at which a rotated file is removed',
+  ),
   'logs.max_app_total': size('200M', 'limit for all logs of one app together'),
   'logs.max_total': size('2G', 'limit for all logs in the home together'),
   'logs.compress': oneOf(LOG_COMPRESSIONS, 'gzip', 'compression of rotated files'),
-  'metrics.listen': {
-    parse: parseListen,
-    accepted: LISTEN_FORMS,
-    fallback: 'none',
-    help: 'where /metrics is served for Prometheus',
-  },
+  'metrics.listen': rule(parseListen, LISTEN_FORMS, 'none', 'where /metrics is served for Prometheus'),
   'metrics.allow_remote': oneOf(['true', 'false'], 'false', 'whether that address may be reachable by others'),
-  'metrics.otlp': {
-    parse: parseOtlp,
-    accepted: OTLP_FORMS,
-    fallback: 'none',
-    help: 'the OpenTelemetry collector for metrics',
-  },
-  'metrics.otlp_interval': {
-    parse: atLeastASecond,
-    accepted: `from 1s: ${DURATION_FORMS}`,
-    fallback: '10s',
-    help: 'interval at which they are sent',
-  },
-  'web.listen': {
-    parse: parseWebTarget,
-    accepted: WEB_TARGET_FORMS,
-    fallback: 'none',
-    help: 'where the dashboard is served (nclust web)',
-  },
+  'metrics.otlp': rule(parseOtlp, OTLP_FORMS, 'none', 'the OpenTelemetry collector for metrics'),
+  'metrics.otlp_interval': rule(atLeastASecond, `from 1s: ${DURATION_FORMS}`, '10s', 'interval at which they are sent'),
+  'web.listen': rule(parseWebTarget, WEB_TARGET_FORMS, 'none', 'where the dashboard is served (nclust web)'),
   'web.actions': oneOf(['true', 'false'], 'false', 'whether the dashboard may change apps'),
   'web.allow_remote': oneOf(['true', 'false'], 'false', 'whether that address may be reachable by others'),
 };
@@ -220,6 +200,17 @@ function suggestion(key) {
 }
 
 /**
+ * @template {(text: string) => unknown} Parse
+ * @param {Parse} parse
+ * @param {string} accepted
+ * @param {string} fallback
+ * @param {string} help
+ */
+function rule(parse, accepted, fallback, help) {
+  return { parse, accepted, fallback, help };
+}
+
+/**
  * @param {string} fallback
  * @param {string} help
  * @returns {SettingRule}
@@ -229,7 +220,7 @@ function size(fallback, help) {
     const bytes = parseBytes(text);
     return bytes === 0 || (bytes ?? 0) >= SIZE_MIN ? bytes : null;
   };
-  return { parse: orNone(atLeast), accepted: `0 (no limit), or from 1K: ${BYTES_FORMS}`, fallback, help };
+  return rule(orNone(atLeast), `0 (no limit), or from 1K: ${BYTES_FORMS}`, fallback, help);
 }
 
 /** @param {string} text */
@@ -245,7 +236,7 @@ function atLeastASecond(text) {
  * @returns {SettingRule}
  */
 function oneOf(words, fallback, help) {
-  return { parse: (text) => (words.includes(text) ? text : null), accepted: words.join(', '), fallback, help };
+  return rule((text) => (words.includes(text) ? text : null), words.join(', '), fallback, help);
 }
 
 /**
@@ -257,14 +248,6 @@ function orNone(parse) {
     const value = parse(text);
     return value === 0 ? Infinity : value;
   };
-}
-
-/**
- * @param {number} max
- * @returns {(text: string) => number | null}
- */
-function wholeUpTo(max) {
-  return (text) => (/^\d+$/.test(text) && Number(text) <= max ? Number(text) : null);
 }
 
 /** Without O_NONBLOCK, open(2) waits for the other end of a named pipe. */

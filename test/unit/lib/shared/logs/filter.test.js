@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createLogFilter, createPartFilter, detectLevel } from '../../../../../lib/shared/logs/filter.js';
+import { createPartFilter, detectLevel } from '../../../../../lib/shared/logs/filter.js';
 import { detectLevelEarly } from '../../../../../lib/shared/logs/level.js';
+
+function createLogFilter(wanted) {
+  const isWanted = createPartFilter(wanted);
+  return (line) => isWanted(line, null);
+}
 
 describe('the level of a line', () => {
   test.each([
