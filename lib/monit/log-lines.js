@@ -140,10 +140,8 @@ export function followLog({ key, request }, { open, dispatch, signal }) {
     let sinceMono = performance.now();
     const talk = (/** @type {string} */ words) => dispatch({ type: 'log-said', query: key, words });
     const onMissed = (/** @type {number} */ count) => dispatch({ type: 'log-missed', query: key, count });
-    for await (const { entries } of streamLogs(client, request, {
-      ...{ talk, signal: ends, onMissed, onGap: () => {} },
-      lineMaxChars: 0,
-    })) {
+    const o = { talk, signal: ends, onMissed, onGap: () => {}, lineMaxChars: 0 };
+    for await (const { entries } of streamLogs(client, request, o)) {
       dispatch({ type: 'logged', query: key, entries });
       lines += entries.length;
       if (lines < LINES_AT_ONCE) continue;

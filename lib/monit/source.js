@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { openClient } from '../client/client.js';
+import { newToken, openClient } from '../client/client.js';
 import { connectOnly } from '../client/connect.js';
 import { tailEvents } from '../client/event-tail.js';
 import { SPARK_POINTS } from '../figures/trends.js';
@@ -56,11 +56,8 @@ export function createSource(home) {
   /** @param {Client} client */
   async function followMetrics(client) {
     const history = { series: ['cpu'], stepMs: 1_000, points: SPARK_POINTS, of: 'both' };
-    for await (const { method, params, result } of client.converse('metrics', {
-      follow: true,
-      subscription: 'monit',
-      history,
-    })) {
+    const asked = { follow: true, subscription: 'monit', history };
+    for await (const { method, params, result } of client.converse('metrics', asked)) {
       if (signal.aborted) return;
       if (method !== undefined && method !== 'metrics') continue;
       const { history, ...sample } = /** @type {any} */ (method === undefined ? result : params);
@@ -76,12 +73,10 @@ export function createSource(home) {
           await followMetrics(found);
           return found;
         });
-        dispatch({
-          type: 'lost',
-          words: client
-            ? 'The connection to the manager was lost. Reconnecting ...'
-            : 'No manager runs. Waiting until one is started ...',
-        });
+        const words = client
+          ? 'The connection to the manager was lost. Reconnecting ...'
+          : 'No manager runs. Waiting until one is started ...';
+        dispatch({ type: 'lost', words });
       } catch (error) {
         if (signal.aborted) return;
         // At the first connection, a retry fixes only PASSING errors. Later, a new manager may fix
@@ -117,33 +112,25 @@ export function createSource(home) {
       const query = asked ? JSON.stringify(asked) : '';
       if (asked && query !== trend) {
         const { key, targets, stepMs, points } = asked;
-        withClient((client) =>
-          client.request('metrics', {
-            targets,
-            workers: true,
-            history: { series: [...SHOWN], stepMs, points, of: 'both' },
-          }),
-        )
+        const history = { series: [...SHOWN], stepMs, points, of: 'both' };
+        withClient((client) => client.request('metrics', { targets, workers: true, history }))
           .then((answer) => {
             if (answer?.history) dispatch({ type: 'history', key, history: answer.history });
           })
           // Ignores the error, because new samples fill the charts anyway, and runMetrics() reports
           // a lost manager.
-          .catch((error) => ignoreNclustError(error));
+          .catch((error) => {
+            if (!(error instanceof NclustError)) throw error;
+          });
       }
       trend = query;
     },
     ask({ method, params, done }) {
-      withClient((client) => client.request(method, { ...params, wait: true, token: globalThis.crypto.randomUUID() }))
-        .then((answer) =>
-          dispatch(
-            answer
-              ? { type: 'said', text: done, isBad: false }
-              : { type: 'said', text: 'No manager runs', isBad: true },
-          ),
-        )
+      const say = (/** @type {string} */ text, isBad = true) => dispatch({ type: 'said', text, isBad });
+      withClient((client) => client.request(method, { ...params, wait: true, token: newToken() }))
+        .then((answer) => (answer ? say(done, false) : say('No manager runs')))
         .catch((error) => {
-          if (!signal.aborted) dispatch({ type: 'said', text: String(error.message), isBad: true });
+          if (!signal.aborted) say(String(error.message));
         });
     },
     async close() {
@@ -156,11 +143,6 @@ export function createSource(home) {
 
 /** Errors that a retry may fix. @type {string[]} */
 const PASSING = ['ERR_NCLUST_CONNECTION_LOST', 'ERR_NCLUST_DAEMON_UNREACHABLE'];
-
-/** @param {unknown} error */
-function ignoreNclustError(error) {
-  if (!(error instanceof NclustError)) throw error;
-}
 
 /** Time between two requests for the charts of hours. */
 const HOURS_MS = 60_000;

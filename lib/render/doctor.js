@@ -75,12 +75,7 @@ export function renderReport({ facts, findings, log }, view) {
           `${slot.cpu.toFixed(0)}% mem ${formatBytes(slot.memoryBytes)} node ${toOneLine(slot.nodeVersion ?? '-')}`,
       ),
     ),
-    section(
-      'doctor',
-      renderDoctor({ findings, facts }, /** @type {View} */ (plain))
-        .trimEnd()
-        .split('\n'),
-    ),
+    `--- doctor\n${renderDoctor({ findings, facts }, /** @type {View} */ (plain))}`,
     section('the last lines of nclust.log', log.map(toOneLine)),
   ].join('\n');
 }

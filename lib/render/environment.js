@@ -15,25 +15,11 @@ const STYLES = { added: 'green', removed: 'red', changed: 'yellow' };
  * @returns {string}  Lines such as "KEY: value", as in PM2. If `differences` is given, shows only
  *   the differences.
  */
-export function renderEnv({ env, differences }, view) {
-  if (differences) return renderDifferences(differences, view);
-  return Object.entries(env)
-    .map(([key, value]) => `${toOneLine(key)}: ${view.paint('green', toOneLine(value))}\n`)
-    .join('');
-}
-
-/**
- * @param {Difference[]} differences
- * @param {Pick<View, 'paint'>} view
- */
-function renderDifferences(differences, { paint }) {
-  return differences
-    .map(
-      (one) =>
-        `${paint(STYLES[one.change], `${SIGNS[one.change]} ${toOneLine(valuesOf(one))}`)}  ` +
-        `${paint('dim', `(${toOneLine(one.origin)})`)}\n`,
-    )
-    .join('');
+export function renderEnv({ env, differences }, { paint }) {
+  const lines = differences
+    ? differences.map((one) => differenceLine(one, paint))
+    : Object.entries(env).map(([key, value]) => `${toOneLine(key)}: ${paint('green', toOneLine(value))}`);
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /**
@@ -42,13 +28,18 @@ function renderDifferences(differences, { paint }) {
  */
 export function environmentLines(differences, paint) {
   if (differences.length === 0) return [];
-  return [
-    paint('bold', 'Environment that differs from this shell'),
-    ...renderDifferences(differences, { paint })
-      .trimEnd()
-      .split('\n')
-      .map((line) => `  ${line}`),
-  ];
+  const lines = differences.map((one) => `  ${differenceLine(one, paint)}`);
+  return [paint('bold', 'Environment that differs from this shell'), ...lines];
+}
+
+/**
+ * @param {Difference} difference
+ * @param {Paint} paint
+ */
+function differenceLine(difference, paint) {
+  const { change, origin } = difference;
+  const values = paint(STYLES[change], `${SIGNS[change]} ${toOneLine(valuesOf(difference))}`);
+  return `${values}  ${paint('dim', `(${toOneLine(origin)})`)}`;
 }
 
 /** @param {Difference} difference */

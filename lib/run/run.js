@@ -79,7 +79,12 @@ export async function runForeground(
     onReopen: () => tell('The log files could not be reopened', (one) => one.request('reloadLogs', {})),
   });
 
-  const output = await openOutput(outputSocket(runFolder(home)), { sinks, outputOf, shape, onEnded: () => nudge() });
+  const output = await openOutput(outputSocket(homePaths(home).run), {
+    sinks,
+    outputOf,
+    shape,
+    onEnded: () => nudge(),
+  });
   try {
     await pause(delayMs, undefined, { signal: stop.signal }).catch(() => {}); // Aborted.
     client = stop.signal.aborted ? null : await openManager(home);
@@ -126,11 +131,6 @@ function unlessKilled(error, home) {
   if (error instanceof NclustError && error.code === 'ERR_NCLUST_CONNECTION_LOST' && countSavedApps(home) === 0)
     return 0;
   throw error;
-}
-
-/** @param {string} home */
-function runFolder(home) {
-  return homePaths(home).run;
 }
 
 /**

@@ -43,7 +43,10 @@ function createHandler(settings, talk) {
 
   /** @type {(request: Request, response: Response) => Promise<void> | void} */
   function take(request, response) {
-    for (const [name, value] of headersFor(settings)) response.setHeader(name, value);
+    const { cors } = settings;
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    if (cors !== '') response.setHeader('Access-Control-Allow-Origin', cors);
+    if (cors !== '' && cors !== '*') varyBy(response, 'Origin');
     if (!mayEnter(request.headers.authorization)) return askForPassword(response);
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuseMethod(response);
     compress(/** @type {any} */ (request), /** @type {any} */ (response), () => {});
@@ -84,22 +87,6 @@ async function answer(request, response, settings, cacheControl) {
   const page = await locate(settings.path, [NOT_FOUND_PAGE]);
   if (page.type === 'file') return sendFile(request, response, page, cacheControl, 404);
   return sendPage(response, 404);
-}
-
-/**
- * @param {ServeSettings} settings
- * @returns {[string, string][]}
- */
-function headersFor({ cors }) {
-  /** @type {[string, string][]} */
-  const allowed =
-    cors === ''
-      ? []
-      : [
-          ['Access-Control-Allow-Origin', cors],
-          ...(cors === '*' ? [] : [/** @type {[string, string]} */ (['Vary', 'Origin'])]),
-        ];
-  return [['X-Content-Type-Options', 'nosniff'], ...allowed];
 }
 
 /**

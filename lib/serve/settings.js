@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { badOption, expandHome } from '../app-spec/values.js';
+import { isFilled } from '../app-spec/kinds.js';
+import { badOption, expandHome, reader } from '../app-spec/values.js';
 import { DURATION_FORMS, parseDuration } from '../shared/units.js';
 
 /**
@@ -52,35 +53,19 @@ export function readServeSettings(options, nameOf = (key) => VARIABLES[key]) {
   };
 }
 
-/**
- * @param {unknown} value
- * @param {string} name
- */
-function asFilled(value, name) {
-  if (typeof value === 'string' && value.trim() !== '' && !value.includes('\0')) return value;
-  throw badOption(name, value, 'a text that is not empty');
-}
+const FILLED_FORMS = 'a text that is not empty';
 
-/**
- * @param {unknown} value
- * @param {string} name
- */
-function asPort(value, name) {
+const { read: asFilled } = reader(FILLED_FORMS, (value) => (isFilled(value) ? value : undefined));
+
+const { read: asPort } = reader('a port from 1 to 65535', (value) => {
   const port = /^\d{1,5}$/.test(String(value)) ? Number(value) : 0;
-  if (port >= 1 && port <= 65_535) return port;
-  throw badOption(name, value, 'a port from 1 to 65535');
-}
+  return port >= 1 && port <= 65_535 ? port : undefined;
+});
 
-/**
- * @param {unknown} value
- * @param {string} name
- */
-function asSwitch(value, name) {
-  if (typeof value === 'boolean') return value;
-  if (value === 'true' || value === '1') return true;
-  if (value === 'false' || value === '0') return false;
-  throw badOption(name, value, 'true or false');
-}
+const { read: asSwitch } = reader('true or false', (value) => {
+  if ([true, 'true', '1'].includes(/** @type {any} */ (value))) return true;
+  return [false, 'false', '0'].includes(/** @type {any} */ (value)) ? false : undefined;
+});
 
 /**
  * @param {unknown} value
@@ -108,30 +93,19 @@ function asCredentials({ basicAuth, username, password }, nameOf) {
   if (user.includes(':'))
     throw badOption(nameOf('username'), user, 'a name without ":", because ":" ends the name in a request');
   if (typeof password === 'string' && password !== '') return { username: user, password };
-  throw badOption(nameOf('password'), '', 'a text that is not empty');
+  throw badOption(nameOf('password'), '', FILLED_FORMS);
 }
 
-/**
- * @param {unknown} value
- * @param {string} name
- */
-function asCache(value, name) {
+const { read: asCache } = reader(`"none", or ${DURATION_FORMS}`, (value) => {
   const text = String(value);
-  if (text === '' || text === 'none' || parseDuration(text) !== null) return text;
-  throw badOption(name, value, `"none", or ${DURATION_FORMS}`);
-}
+  return text === '' || text === 'none' || parseDuration(text) !== null ? text : undefined;
+});
 
-/**
- * @param {unknown} value
- * @param {string} name
- */
-function asOrigin(value, name) {
+const { read: asOrigin } = reader('"*", or an origin such as "https://example.com"', (value) => {
   if (value === true || value === 'true') return '*';
   if (value === false || value === 'false') return '';
-  const text = String(value);
-  if (text === '' || text === '*' || /^https?:\/\/[^\s/]+$/.test(text)) return text;
-  throw badOption(name, value, '"*", or an origin such as "https://example.com"');
-}
+  return /^(\*|https?:\/\/[^\s/]+)?$/.test(String(value)) ? String(value) : undefined;
+});
 
 /**
  * @typedef {object} ServeSettings

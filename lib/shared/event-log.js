@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { nullIfMissing, tryTo } from './daemon/files.js';
 
 /**
  * @typedef {{
@@ -32,13 +33,8 @@ export function parseEvents(text) {
  * @returns {LoggedEvent | null}
  */
 function parseEvent(line) {
-  if (!line.startsWith('{')) return null;
-  try {
-    const entry = JSON.parse(line);
-    return Number.isFinite(entry.at) && typeof entry.type === 'string' ? entry : null;
-  } catch {
-    return null;
-  }
+  const entry = line.startsWith('{') ? tryTo(() => JSON.parse(line), null) : null;
+  return Number.isFinite(entry?.at) && typeof entry.type === 'string' ? entry : null;
 }
 
 /**
@@ -47,7 +43,8 @@ function parseEvent(line) {
  */
 export function eventSegments(path) {
   const name = basename(path);
-  return namesIn(dirname(path))
+  const names = nullIfMissing(() => readdirSync(dirname(path))) ?? [];
+  return names
     .map((entry) => ({ entry, number: entry === name ? 0 : segmentNumber(entry, name) }))
     .filter(({ number }) => number !== null)
     .sort((a, b) => Number(a.number) - Number(b.number))
@@ -69,16 +66,6 @@ export function segmentPath(path, number) {
 function segmentNumber(entry, name) {
   const match = entry.startsWith(`${name}.`) ? /^\d+$/.exec(entry.slice(name.length + 1)) : null;
   return match ? Number(match[0]) : null;
-}
-
-/** @param {string} folder */
-function namesIn(folder) {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 /** @typedef {{ fd: number, ino: number }} Segment  The caller closes it. */
@@ -105,12 +92,7 @@ export function openSegments(path) {
 
 /** @param {string} path */
 function openIfThere(path) {
-  try {
-    return openSync(path, 'r');
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
-    throw error;
-  }
+  return nullIfMissing(() => openSync(path, 'r'));
 }
 
 /**

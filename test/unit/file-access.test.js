@@ -103,7 +103,7 @@ function pathFunctionsOf(code) {
   ]
     .flatMap(([, names, all]) => names?.split(',') ?? [`* as ${all}`])
     .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'constants' && !BY_DESCRIPTOR.has(name) && name !== 'tryTo')
+    .filter((name) => !['', 'constants', 'tryTo', 'nullIfMissing'].includes(name) && !BY_DESCRIPTOR.has(name))
     .sort()
     .join(' ');
 }

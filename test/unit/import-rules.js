@@ -146,7 +146,7 @@ export const RULES = {
   'lib/render/why': ['lib/figures', 'lib/render', 'lib/shared'],
   'lib/run': ['lib/client', 'lib/render', 'lib/shared'],
   'lib/serve': ['lib/app-spec', 'lib/shared'],
-  'lib/shared': [],
+  'lib/shared': ['lib/shared/daemon'],
   'lib/shared/daemon': [],
   'lib/shared/host': ['lib/shared'],
   'lib/shared/logs': ['lib/shared'],

@@ -1,5 +1,5 @@
-// Questions about files for which every error has the same answer: the file is missing, or this
-// process may not read it.
+// Questions about files. For most of them every error has the same answer: the file is missing, or
+// this process may not read it.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 /**
@@ -16,6 +16,20 @@ export function readIfThere(file) {
  */
 export function namesIn(folder) {
   return tryTo(() => readdirSync(folder), []);
+}
+
+/**
+ * @template T
+ * @param {() => T} look
+ * @returns {T | null}  Null: the file does not exist. Throws other errors of the system.
+ */
+export function nullIfMissing(look) {
+  try {
+    return look();
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 /** @param {string} path */

@@ -7,6 +7,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } fr
 import { constants as os } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
 import { listMembers } from '../daemon/accounts.js';
+import { nullIfMissing } from '../daemon/files.js';
 
 /** @import { Stats } from 'node:fs' */
 
@@ -62,7 +63,7 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
       const at = (/** @type {string} */ one) => `${place}/${one}`;
       const name = remaining.shift() ?? '.';
       const isLast = remaining.length === 0;
-      next = openIfThere(at(name));
+      next = nullIfMissing(() => openPlace(at(name)));
       isWayTrusted = isTrusted || (isWayTrusted && isKeptBySticky(folder.stat, next?.stat));
       if (next?.stat.isSymbolicLink() && (isFollowing || !isLast)) {
         // Looks up the name a second time, because Node.js reads a link only by its name. If the
@@ -114,16 +115,6 @@ function openPlace(path) {
   if (!HAS_PLACES) return { fd: null, stat: lstatSync(path), place: path };
   const fd = openSync(path, PLACE);
   return { fd, stat: fstatSync(fd), place: `/proc/self/fd/${fd}` };
-}
-
-/** @param {string} path */
-function openIfThere(path) {
-  try {
-    return openPlace(path);
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
-    throw error;
-  }
 }
 
 /** @param {Place | null} place */

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { nullIfMissing } from '../daemon/files.js';
 import { nearWords } from '../did-you-mean.js';
 import { NclustError } from '../errors.js';
 import { isRecord } from '../is-record.js';
@@ -273,7 +274,7 @@ export function readSettingsFile(file, isPossible) {
  *   and an error without a code if the path leads to a pipe or device.
  */
 export function readSettingsText(file) {
-  const fd = open(file);
+  const fd = nullIfMissing(() => openSync(file, FLAGS));
   if (fd === null) return null;
   try {
     const stat = fstatSync(fd);
@@ -281,15 +282,5 @@ export function readSettingsText(file) {
     return readFileSync(fd, 'utf8');
   } finally {
     closeSync(fd);
-  }
-}
-
-/** @param {string} file */
-function open(file) {
-  try {
-    return openSync(file, FLAGS);
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
-    throw error;
   }
 }
