@@ -74,49 +74,30 @@ const PLANS = {
   },
   openrc(service) {
     const { name } = service;
-    return script(
-      `/etc/init.d/${name}`,
-      openrcScript(service),
-      [
-        ['rc-update', 'add', name, 'default'],
-        ['rc-service', name, 'start'],
-      ],
-      [['rc-update', 'del', name, 'default']],
-    );
+    const enable = [`rc-update add ${name} default`, `rc-service ${name} start`];
+    return script(`/etc/init.d/${name}`, openrcScript(service), enable, `rc-update del ${name} default`);
   },
   rcd(service) {
     const word = identifier(service.name);
-    return script(
-      `/usr/local/etc/rc.d/${word}`,
-      freebsdScript(service),
-      [
-        ['sysrc', `${word}_enable=YES`],
-        ['service', word, 'start'],
-      ],
-      [['sysrc', '-x', `${word}_enable`]],
-    );
+    const enable = [`sysrc ${word}_enable=YES`, `service ${word} start`];
+    return script(`/usr/local/etc/rc.d/${word}`, freebsdScript(service), enable, `sysrc -x ${word}_enable`);
   },
   'rcd-openbsd'(service) {
     const word = identifier(service.name);
-    return script(
-      `/etc/rc.d/${word}`,
-      openbsdScript(service),
-      [
-        ['rcctl', 'enable', word],
-        ['rcctl', 'start', word],
-      ],
-      [['rcctl', 'disable', word]],
-    );
+    const enable = [`rcctl enable ${word}`, `rcctl start ${word}`];
+    return script(`/etc/rc.d/${word}`, openbsdScript(service), enable, `rcctl disable ${word}`);
   },
 };
 
 /**
  * @param {string} path
  * @param {string} text
- * @param {string[][]} enable
- * @param {string[][]} disable
+ * @param {string[]} enable  Commands. The name of a service has no space.
+ * @param {string} disable
  * @returns {ServicePlan}
  */
 function script(path, text, enable, disable) {
-  return { file: { path, text, mode: 0o755, isOwners: false }, enable, disable, forget: [], next: null };
+  const file = { path, text, mode: 0o755, isOwners: false };
+  const words = (/** @type {string} */ command) => command.split(' ');
+  return { file, enable: enable.map(words), disable: [words(disable)], forget: [], next: null };
 }
