@@ -5,10 +5,8 @@ import { toNclustError, fromFields, fromWire, NclustError, toWire } from '../../
 
 test('docs/errors.md has a row for each code, with its exit status, the reason and the remedy', () => {
   const page = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
-  const rows = page.matchAll(/^\| `(ERR_\w+)` \| (\d+) \| \S.+\. \| \S.+\. \|$/gm);
-  expect(Array.from(rows, ([, code, exitStatus]) => [code, Number(exitStatus)])).toEqual(
-    Object.entries(EXIT_STATUS_OF),
-  );
+  const rows = [...page.matchAll(/^\| `(ERR_\w+)` \| (\d+) \| \S.+\. \| \S.+\. \|$/gm)];
+  expect(rows.map(([, code, status]) => [code, Number(status)])).toEqual(Object.entries(EXIT_STATUS_OF));
   expect(Object.keys(EXIT_STATUS_OF)).toEqual(Object.keys(EXIT_STATUS_OF).sort());
 });
 
