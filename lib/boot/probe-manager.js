@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findKeeper, KEEPER_LINE_MAX_BYTES, readKeeperLine } from '../client/keeper-socket.js';
 import { readUntil, tryConnect } from '../client/try-connect.js';
-import { namesIn, tryTo } from '../shared/daemon/files.js';
+import { namesIn } from '../shared/daemon/files.js';
 import { locksAmong } from '../shared/daemon/keeper-locks.js';
 import { createLineReader } from '../shared/daemon/lines.js';
 import { TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
