@@ -54,7 +54,7 @@ export function followerFor(
         missed.push(entry);
         continue;
       }
-      if (isWanted === null || isWanted(entry.line, parts[at])) passed.push(entry);
+      if (isWanted === null || isWanted(entry.line, parts[at], entry)) passed.push(entry);
       const endMono = readMono();
       for (const span of [all, own]) span.ms += endMono - nowMono;
       nowMono = endMono;

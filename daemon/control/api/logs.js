@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readUser } from '../../../lib/shared/host/as-user.js';
-import { createPartFilter, LEVELS } from '../../../lib/shared/logs/filter.js';
+import { createLogFilter, LEVELS } from '../../../lib/shared/logs/filter.js';
 import { sendHistory } from '../logs/history/history.js';
 import { hasOnlyCombined } from '../logs/stream.js';
 import { logFiles } from '../spawn/params.js';
@@ -66,10 +66,10 @@ export const followLogs = {
     client.subscriptions.get(subscription)?.();
     client.subscriptions.set(subscription, end);
     /** @type {HistoryParts['attach']} */
-    const attach = (unfinished) => {
+    const attach = () => {
       const wants = (/** @type {Slot} */ slot, /** @type {LogStream} */ stream) =>
         streams.includes(stream) && isMeant(context.control.registry.desired, slot);
-      stopFollowing = context.parts.logs.follow(followerFor(client, subscription, { query, wants }), unfinished);
+      stopFollowing = context.parts.logs.follow(followerFor(client, subscription, { query, wants }));
       isAttached = true;
     };
     let isAttached = false;
@@ -81,7 +81,7 @@ export const followLogs = {
         positionOf: context.parts.logs.positionOf,
         userOf: (path) => users.get(path) ?? null,
       },
-      heldPaths: () => heldPaths(context),
+      heldFrom: context.parts.logs.heldFrom,
       nowMs: context.parts.clock.nowMs(),
       send: (page) => client.sendLogPaced(subscription, page),
       sendNow: (page) => client.sendLogNow(subscription, page),
@@ -153,11 +153,6 @@ function uniqueFiles(files) {
   const byPath = new Map();
   for (const file of files) if (file.path !== '' && !byPath.has(file.path)) byPath.set(file.path, file);
   return [...byPath.values()];
-}
-
-/** @param {ApiContext} context */
-function heldPaths({ control }) {
-  return new Set([...control.registry.instances.values()].flatMap(({ label }) => [label.outFile, label.errorFile]));
 }
 
 const STREAMS = /** @type {const} */ (['out', 'err']);
@@ -245,7 +240,7 @@ function readLogQuery(params) {
       lines: given.lines ?? (given.since === undefined ? LINES : null),
       sinceMs: given.since ?? 0,
       untilMs: given.until ?? Infinity,
-      isWanted: isFiltered ? createPartFilter({ grep: given.grep, level: given.level }) : null,
+      isWanted: isFiltered ? createLogFilter({ ...given, isResumed: given.cursor !== undefined }) : null,
       cursor: given.cursor ?? null,
     },
   };

@@ -57,10 +57,12 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
 
 /**
  * @typedef {object} AppLogs
- * @property {(place: LogPlace) => void} attach  Idempotent. A later place replaces the first.
+ * @property {(place: LogPlace, isAdopted?: boolean) => void} attach  Idempotent. A later place
+ *   replaces the first. `isAdopted`: an earlier control has read the pipes.
  * @property {(instanceId: string) => string[]} drain  Reads the pipes. Returns last stderr lines.
  * @property {(instanceId: string) => void} detach  Reads the rest of the pipes, and closes them.
  * @property {Followers['add']} follow
+ * @property {Followers['heldFrom']} heldFrom
  * @property {(path: string) => Position | null} positionOf  Position of the next byte of a file.
  *   Null if control does not write to it.
  * @property {(files: OwnedFile[]) => Promise<void>} flush  Empties files and removes their
@@ -110,11 +112,15 @@ export function createAppLogs({
   /** @type {Map<string, Attached>} */
   const attached = new Map();
 
-  /** @param {LogPlace} place */
-  function newlyAttached(place) {
+  /**
+   * @param {LogPlace} place
+   * @param {boolean} isAdopted
+   */
+  function newlyAttached(place, isAdopted) {
     /** @type {Attached} */
     const one = { place, taps: [] };
     one.taps = STREAMS.map((name) => ({ stream: streamOf(one, name), reader: null, isWaiting: false }));
+    if (isAdopted) for (const { stream } of one.taps) stream.adopt();
     return one;
   }
 
@@ -172,9 +178,9 @@ export function createAppLogs({
   }
 
   return {
-    attach(place) {
+    attach(place, isAdopted = false) {
       const { instanceId } = place;
-      const one = attached.get(instanceId) ?? newlyAttached(place);
+      const one = attached.get(instanceId) ?? newlyAttached(place, isAdopted);
       attached.set(instanceId, one);
       if (!isDeepStrictEqual(one.place, place)) move(one, place);
       for (const tap of one.taps) open(instanceId, tap);
@@ -197,6 +203,7 @@ export function createAppLogs({
       shippers.letGo(instanceId);
     },
     follow: followers.add,
+    heldFrom: followers.heldFrom,
     positionOf: (path) => files.fileAt(path)?.position() ?? null,
     async flush(owned) {
       const emptied = await Promise.allSettled(

@@ -1,12 +1,25 @@
-// Knows: which clients follow, and the unfinished line of each source. Must not: read files, or cut
-// output into lines while no client follows. Start at: push(). hand-over.js handles a follower that
-// is added in the middle of a line.
-import { createHandOver, isSamePosition } from './hand-over.js';
+// Knows: which clients follow, and the unfinished line of each source.
+// Must not: read files, or cut output into lines while no client follows.
+// Start at: push().
+//
+// A follower switches from history to live lines in one turn of the event loop. It gets each byte
+// exactly once, even if the file then ends in the middle of a line:
+//
+//                        the follower is added
+//                                  |
+//   time ------------------------- | ---------------------------->
+//   file     one\n  two\n   thr    | ee\n  four\n
+//            '-----------'  '--------------------'
+//            history sends  a source holds "thr", and pushes: live lines
+//                           |
+//                        heldFrom()
+//
+// An earlier control may have read "thr". begin() keeps it until a source writes where it ends.
 import { createLineSplitter } from '../../../lib/shared/daemon/lines.js';
+import { isSamePosition } from './write/open-file.js';
 
 /** @import { Part } from '../../../lib/shared/daemon/lines.js' */
 /** @import { LogEntry, LogStream } from '../../../lib/shared/wire/protocol.js' */
-/** @import { UnfinishedLine } from './hand-over.js' */
 /** @import { Mark } from './history/contents.js' */
 /** @import { LineSplitter } from '../../../lib/shared/daemon/lines.js' */
 /** @import { Position } from './write/open-file.js' */
@@ -22,14 +35,17 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * @typedef {{ path: string, atMs?: number } & Position} Place  Where a chunk begins in a file.
- *   The whole chunk is in this file. `atMs`: when control wrote the chunk. Missing: now.
+ * @typedef {{ atMs?: number } & Position} Place  Where a chunk begins in the file of its source. The
+ *   whole chunk is in this file. `atMs`: when control wrote the chunk. Missing: now.
  */
 
 /**
  * @typedef {object} Followers
- * @property {(follower: Follower, unfinished?: UnfinishedLine[]) => () => void} add
+ * @property {(follower: Follower) => () => void} add
  *   Adds a follower, and returns a function that removes it.
+ * @property {(path: string, end: Position, line: Buffer) => void} begin
+ *   An earlier control has written an unfinished line, which ends here.
+ * @property {() => Map<string, Position>} heldFrom  Where the oldest unfinished line begins, by path.
  * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push
  *   `at`: null if the chunk is not in a file.
  * @property {(source: Source) => void} end  Called when a source has no more output. Sends the
@@ -40,6 +56,7 @@ const NEWLINE = 0x0a;
  * @typedef {object} Source  One stream of one instance.
  * @property {{ id: number, name: string }} slot
  * @property {LogStream} stream
+ * @property {string} path  Its file. Empty: none.
  * @property {LineSplitter | null} splitter  Null: the source is at the beginning of a line.
  * @property {Mark | null} [lineFrom]  Where the unfinished line begins. Null: the source is not in
  *   a line, or not in a file.
@@ -53,7 +70,10 @@ const NEWLINE = 0x0a;
 export function createFollowers(nowMs) {
   /** @type {Set<Follower>} */
   const followers = new Set();
-  const handOver = createHandOver();
+  /** Sources in the middle of a line of a file. @type {Set<Source>} */
+  const midLine = new Set();
+  /** By path. @type {Map<string, Pick<Source, 'splitter' | 'lineFrom' | 'writtenTo'>>} */
+  const begun = new Map();
 
   /**
    * @param {Source} source
@@ -76,24 +96,48 @@ export function createFollowers(nowMs) {
     source.splitter = null;
     source.lineFrom = null;
     source.writtenTo = null;
-    handOver.noteMidLine(source);
+    midLine.delete(source);
+  }
+
+  /**
+   * @param {Source} source
+   * @param {Position | null} [at]  Default: where the line ends.
+   */
+  function continueLine(source, at) {
+    const line = begun.get(source.path);
+    begun.delete(source.path);
+    if (line && !source.splitter?.heldBytes() && (!at || isSamePosition(at, line.writtenTo)))
+      Object.assign(source, line);
   }
 
   return {
-    add(follower, unfinished = []) {
-      for (const line of unfinished) handOver.begin(follower, line, followers.size === 0);
+    add(follower) {
       followers.add(follower);
-      return () => {
-        followers.delete(follower);
-        if (followers.size === 0) handOver.clear();
-      };
+      return () => void followers.delete(follower);
+    },
+    begin(path, end, line) {
+      const splitter = createLineSplitter();
+      splitter.skip(line);
+      const bytes = splitter.heldBytes();
+      if (bytes === 0) return;
+      const [lineFrom, writtenTo] = [end.offset - bytes, end.offset].map((offset) => ({ ...end, path, offset }));
+      begun.set(path, { splitter, lineFrom, writtenTo });
+    },
+    heldFrom() {
+      /** @type {Map<string, Mark>} */
+      const found = new Map();
+      for (const { lineFrom } of [...midLine, ...begun.values()]) {
+        const first = lineFrom && found.get(lineFrom.path);
+        if (lineFrom && (!first || isBefore(lineFrom, first))) found.set(lineFrom.path, lineFrom);
+      }
+      return found;
     },
     push(source, chunk, at = null) {
+      if (at) continueLine(source, at);
       if (followers.size === 0 && chunk[chunk.length - 1] === NEWLINE) {
         if (source.splitter) reset(source);
         return;
       }
-      handOver.claim(source, at);
       const splitter = (source.splitter ??= createLineSplitter());
       /** @type {string[]} */
       const lines = [];
@@ -106,10 +150,12 @@ export function createFollowers(nowMs) {
           parts.push(part);
         });
       noteWritten(source, splitter.heldBytes(), chunk.length, at);
-      handOver.noteMidLine(source);
+      if (source.lineFrom) midLine.add(source);
+      else midLine.delete(source);
       send(source, lines, parts, at?.atMs ?? nowMs());
     },
     end(source) {
+      continueLine(source);
       const part = source.splitter?.heldPart() ?? null;
       const lines = source.splitter?.end() ?? [];
       source.lineFrom = null;
@@ -128,6 +174,14 @@ export function goesOn(part) {
 }
 
 /**
+ * @param {Position} a
+ * @param {Position} b
+ */
+function isBefore(a, b) {
+  return a.startedAtMs < b.startedAtMs || (a.startedAtMs === b.startedAtMs && a.offset < b.offset);
+}
+
+/**
  * @param {Source} source
  * @param {number} heldBytes
  * @param {number} chunkBytes
@@ -137,10 +191,11 @@ function noteWritten(source, heldBytes, chunkBytes, at) {
   const { lineFrom, writtenTo } = source;
   if (!at) {
     source.writtenTo = null;
-    source.lineFrom = null;
+    if (heldBytes <= chunkBytes) source.lineFrom = null;
     return;
   }
-  const { path, startedAtMs } = at;
+  const { path } = source;
+  const { startedAtMs } = at;
   const end = at.offset + chunkBytes;
   // If another source has written after the last chunk of this source, or the file was rotated, the
   // line is in two pieces.

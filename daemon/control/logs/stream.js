@@ -1,5 +1,6 @@
 import { createLineFormat, createPlainFormat } from './format.js';
 import { createLosses } from './write/log-file.js';
+import { readUnfinishedLine } from './write/open-file.js';
 
 /** @import { LogStream as StreamName } from '../../../lib/shared/wire/protocol.js' */
 /** @import { LogPlace } from './app-logs.js' */
@@ -19,6 +20,7 @@ import { createLosses } from './write/log-file.js';
  * @property {() => string[]} lastLines  Lines of stderr; empty for stdout.
  * @property {() => Losses | null} refused  Losses of lines above the rate limit.
  * @property {LastLines | null} tail
+ * @property {() => void} adopt  An earlier control may have written the beginning of a line.
  * @property {() => void} leave
  *   Called when another LogStream takes over. A held unfinished line gets a line end.
  * @property {() => void} end  No more output will come: an unfinished line gets a line end.
@@ -50,12 +52,16 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
   const refused = before?.refused() ?? (limit && createLosses(nowMs, (reason) => onLost(place.name, reason, place.id)));
   const lastLines = before?.tail ?? (name === 'err' ? createLastLines() : null);
   /** @type {Source} */
-  const source = { slot: { id: place.id, name: place.name }, stream: name, splitter: null };
+  const source = {
+    slot: { id: place.id, name: place.name },
+    stream: name,
+    path: isCombinedOnly ? combined : path,
+    splitter: null,
+  };
 
   /** @param {Buffer} chunk */
   function follow(chunk, at = /** @type {Position | null} */ (null)) {
-    if (!place.isMuted)
-      followers.push(source, chunk, at && { path: isCombinedOnly ? combined : path, atMs: nowMs(), ...at });
+    if (!place.isMuted) followers.push(source, chunk, at && { atMs: nowMs(), ...at });
   }
 
   /**
@@ -98,6 +104,11 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
     lastLines: () => lastLines?.lines() ?? [],
     refused: () => refused,
     tail: lastLines,
+    adopt() {
+      const at = files.fileAt(source.path)?.position();
+      if (at && !place.isMuted)
+        followers.begin(source.path, at, readUnfinishedLine(source.path, place.user, at.offset));
+    },
     leave,
     end() {
       leave();

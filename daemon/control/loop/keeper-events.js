@@ -314,9 +314,10 @@ export function forgetSlot(context, id) {
 /**
  * @param {LoopContext} context
  * @param {Instance} instance
+ * @param {boolean} [isAdopted]  An earlier control has read the pipes.
  */
-export function attachLogs({ parts, registry }, instance) {
-  parts.logs.attach(findLogPlace(registry, instance, parts.logsFolder));
+export function attachLogs({ parts, registry }, instance, isAdopted = false) {
+  parts.logs.attach(findLogPlace(registry, instance, parts.logsFolder), isAdopted);
 }
 
 /**

@@ -82,7 +82,7 @@ function instanceOf(context, child) {
   openScope(context.registry, label.scope, written.name);
   const history = getSlotHistory(context.registry, label.id);
   history.spawns = Math.max(history.spawns, label.spawns);
-  attachLogs(context, instance);
+  attachLogs(context, instance, true);
   return { instance, child };
 }
 

@@ -8,10 +8,7 @@ const NOTHING = Buffer.alloc(0);
 /** A longer line of a log is cut into parts. */
 export const LINE_MAX_BYTES = 64 * 1024;
 
-/**
- * @typedef {{ line: object, isFirst: boolean, isLast: boolean }} Part  Parts of one line have the same
- *   `line`.
- */
+/** @typedef {{ isFirst: boolean, isLast: boolean }} Part  A part of a long line. */
 
 /**
  * @typedef {object} LineSplitter
@@ -23,8 +20,8 @@ export const LINE_MAX_BYTES = 64 * 1024;
  * @property {() => Buffer} held
  * @property {() => Part | null} heldPart
  *   Which part of their line the held bytes are. Null: no part of the line was passed on yet.
- * @property {(bytes: Buffer, part: Part | null) => void} precede
- *   Starts with the given bytes of an unfinished line. `part`: which part of their line they are.
+ * @property {(bytes: Buffer, isRest: boolean) => void} precede
+ *   Starts with the given bytes of an unfinished line. `isRest`: they are not its first part.
  */
 
 /**
@@ -40,11 +37,11 @@ export const LINE_MAX_BYTES = 64 * 1024;
  */
 export function createLineSplitter(maxBytes = LINE_MAX_BYTES) {
   const whole = createWholeLines(maxBytes);
-  /** Identifies the unfinished line, if a part of the line was passed on. @type {object | null} */
-  let longLine = null;
+  /** Whether a part of the unfinished line was passed on. */
+  let isInside = false;
 
   /** @returns {Part | null} */
-  const heldPart = () => longLine && { line: longLine, isFirst: false, isLast: true };
+  const heldPart = () => (isInside ? { isFirst: false, isLast: true } : null);
 
   /**
    * @param {Buffer} chunk
@@ -54,14 +51,13 @@ export function createLineSplitter(maxBytes = LINE_MAX_BYTES) {
     let at = -whole.heldBytes();
     for (const { bytes, isPart } of whole.push(chunk)) {
       if (isPart) {
-        const isFirst = longLine === null;
-        longLine ??= {};
-        take(bytes, at + bytes.length, { line: longLine, isFirst, isLast: false });
+        take(bytes, at + bytes.length, { isFirst: !isInside, isLast: false });
+        isInside = true;
       }
       for (let from = 0, end = 0; !isPart && from < bytes.length; from = end + 1) {
         end = bytes.indexOf(NEWLINE, from);
         const part = heldPart();
-        longLine = null;
+        isInside = false;
         take(
           bytes.subarray(from, bytes[end - 1] === CARRIAGE_RETURN && end > from ? end - 1 : end),
           at + end + 1,
@@ -87,21 +83,21 @@ export function createLineSplitter(maxBytes = LINE_MAX_BYTES) {
       const newline = chunk.lastIndexOf(NEWLINE);
       if (newline !== -1) {
         whole.hold(NOTHING);
-        longLine = null;
+        isInside = false;
       }
       cut(chunk.subarray(newline + 1), () => {});
     },
     end() {
       const lines = whole.heldBytes() === 0 ? [] : push(LINE_END);
-      longLine = null;
+      isInside = false;
       return lines;
     },
     heldBytes: whole.heldBytes,
     held: whole.held,
     heldPart,
-    precede(bytes, part) {
+    precede(bytes, isRest) {
       whole.hold(bytes);
-      longLine = part && part.line;
+      isInside = isRest;
     },
   };
 }
@@ -126,7 +122,7 @@ export function createLineReader({ maxBytes, onLine, onTooLong }) {
       isGivenUp = true;
       onTooLong();
     });
-    if (isGivenUp) lines.precede(NOTHING, null);
+    if (isGivenUp) lines.precede(NOTHING, false);
   };
 }
 

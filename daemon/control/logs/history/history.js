@@ -8,7 +8,7 @@ import { mergeLines, mergeLinesNow } from './merge.js';
 import { createReaderTable } from './start-positions.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
-/** @import { UnfinishedLine } from '../hand-over.js' */
+/** @import { Position } from '../write/open-file.js' */
 /** @import { Cursor, HistorySource } from './contents.js' */
 /** @import { Wanted } from './last-lines.js' */
 /** @import { ReadLine } from './line-queue.js' */
@@ -38,20 +38,19 @@ const NEW_MAX_BYTES = 16 * 1024 * 1024;
  * @property {() => KeptFile[]} files  The current files. Apps may change during the read.
  * @property {Query} query
  * @property {HistorySource} source
- * @property {() => Set<string>} heldPaths
- *   Files that an instance writes to now. There, the rest of an unfinished line may follow.
+ * @property {() => Map<string, Position>} heldFrom  By path: live lines have the bytes from here on.
  * @property {number} nowMs
  * @property {(page: Page) => Promise<void>} send
  *   Resolves when the page is sent, or the client has disconnected. Pages are never dropped.
  * @property {(page: Page) => void} sendNow  Like send(), but does not wait.
- * @property {((unfinished: UnfinishedLine[]) => void) | null} attach
+ * @property {(() => void) | null} attach
  *   Called in the turn that finds nothing left to read. Null: the client does not follow.
  * @property {AbortSignal} signal
  */
 
 /**
  * Sends existing lines in the order of time, including lines that are written during the read. Live
- * lines take over in the turn that finds nothing left to read (hand-over.js), so that no line is
+ * lines take over in the turn that finds nothing left to read (followers.js), so that no line is
  * missing or sent twice.
  * @param {HistoryParts} parts
  * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}
@@ -74,7 +73,7 @@ export async function sendHistory(parts) {
         const isDone = mergeLinesNow(table.all(), (reader, line) => void pages.add(reader, line));
         if (!pages.isEmpty()) sendNow(pages.finish());
         if (isDone && table.all().every((reader) => reader.isExhausted)) {
-          attach(table.unfinishedLines());
+          attach();
           break;
         }
       }
@@ -138,7 +137,9 @@ function createPages({ query, readers, cursor }) {
   function isWanted(reader, { line, part, sortMs }) {
     if (sortMs > query.untilMs) reader.stop();
     return (
-      sortMs >= query.sinceMs && sortMs <= query.untilMs && (query.isWanted === null || query.isWanted(line, part))
+      sortMs >= query.sinceMs &&
+      sortMs <= query.untilMs &&
+      (query.isWanted === null || query.isWanted(line, part, reader.file))
     );
   }
 

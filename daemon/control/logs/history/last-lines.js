@@ -3,6 +3,7 @@ import { createYield, yieldToEventLoop } from '../../../../lib/shared/yield.js';
 import { openContent, readLineTimes } from './content-reader.js';
 
 /** @import { Part } from '../../../../lib/shared/daemon/lines.js' */
+/** @import { Sender } from '../../../../lib/shared/logs/filter.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { ContentReader, WrittenAt } from './content-reader.js' */
 /** @import { Content } from './contents.js' */
@@ -24,7 +25,7 @@ const NEWLINE = 0x0a;
  * @property {number} count
  * @property {number} sinceMs
  * @property {number} untilMs
- * @property {((line: string, part: Part | null) => boolean) | null} isWanted
+ * @property {((line: string, part: Part | null, from?: Sender) => boolean) | null} isWanted
  *   Null: every line is wanted.
  */
 
@@ -199,7 +200,7 @@ function judgeOf({ sinceMs, untilMs, isWanted }) {
     if (sortMs > untilMs) return false;
     if (isWanted === null) return true;
     const text = bytes.toString('utf8', 0, bytes.at(-1) === 0x0d ? bytes.length - 1 : bytes.length);
-    return isWanted(text, isFirstPart ? { line: {}, isFirst: true, isLast: false } : null);
+    return isWanted(text, isFirstPart ? { isFirst: true, isLast: false } : null);
   };
 }
 

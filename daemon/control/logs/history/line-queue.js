@@ -6,7 +6,6 @@ import { createLineSplitter } from '../../../../lib/shared/daemon/lines.js';
 import { UNKNOWN } from './contents.js';
 
 /** @import { Part } from '../../../../lib/shared/daemon/lines.js' */
-/** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { WrittenAt } from './content-reader.js' */
 
@@ -26,17 +25,11 @@ export class LineQueue {
   #position;
   /** @type {Position} */
   #takenTo;
-  /** Where the unfinished line begins. @type {Position} */
-  #heldFrom;
   /** When the unfinished line was started. @type {WrittenAt} */
   #heldWrittenAt = { atMs: null, sortMs: 0 };
-  /** The end of the bytes that were appended last. @type {Position} */
-  #appendedTo;
 
   /** @param {Position} from */
   constructor(from) {
-    this.#heldFrom = from;
-    this.#appendedTo = from;
     this.#position = from;
     this.#takenTo = from;
   }
@@ -73,27 +66,33 @@ export class LineQueue {
     this.#splitter.cut(bytes, (line, toInBytes, part) => {
       const to = { startedAtMs, offset: offset + toInBytes };
       this.#lines.push({ line: line.toString('utf8'), part, ...this.#heldWrittenAt, to });
-      this.#heldFrom = to;
       this.#heldWrittenAt = writtenAt(to.offset);
     });
     this.#position = { startedAtMs, offset: offset + bytes.length };
-    this.#appendedTo = this.position;
   }
 
-  /** @returns {boolean}  Whether there was an unfinished line, which now counts as a line. */
-  finishLine() {
-    if (this.#splitter.heldBytes() === 0) return false;
-    const to = this.position;
+  /**
+   * @param {Position | null} before  Null: the end of the unfinished line.
+   * @returns {boolean}  Whether the unfinished line begins before this position. These bytes then
+   *   count as a line.
+   */
+  finishLine(before) {
+    const held = this.#splitter.held();
     const part = this.#splitter.heldPart();
+    const to = before ?? this.position;
+    // If a file was rotated in the middle of the line, `before` is where the line begins.
+    const bytes = to.startedAtMs === this.position.startedAtMs ? held.length - (this.position.offset - to.offset) : 0;
+    if (bytes <= 0) return false;
     this.#forgetTaken();
+    this.#splitter.precede(held.subarray(0, bytes), part !== null);
     for (const line of this.#splitter.end()) this.#lines.push({ line, part, ...this.#heldWrittenAt, to });
-    this.#heldFrom = to;
+    this.#splitter.precede(held.subarray(bytes), false);
     return true;
   }
 
   /** Call this if the next bytes are the rest of a line whose beginning was not read. */
   startInsideLine() {
-    this.#splitter.precede(NOTHING, { line: {}, isFirst: false, isLast: true });
+    this.#splitter.precede(NOTHING, true);
   }
 
   clear() {
@@ -119,9 +118,7 @@ export class LineQueue {
    */
   moveTo(startedAtMs) {
     this.#position = { startedAtMs, offset: 0 };
-    if (this.#splitter.heldBytes() > 0) return;
-    this.#heldFrom = this.position;
-    if (!this.next) this.#takenTo = this.position;
+    if (this.#splitter.heldBytes() === 0 && !this.next) this.#takenTo = this.position;
   }
 
   /**
@@ -130,22 +127,7 @@ export class LineQueue {
    */
   identify(startedAtMs) {
     this.#position = { ...this.position, startedAtMs };
-    if (this.#heldFrom.startedAtMs === UNKNOWN) this.#heldFrom = { ...this.#heldFrom, startedAtMs };
     if (this.readTo.startedAtMs === UNKNOWN) this.#takenTo = { ...this.readTo, startedAtMs };
-  }
-
-  /** @returns {(Omit<UnfinishedLine, 'path' | 'entry'> & { atMs: number | null }) | null} */
-  unfinished() {
-    const bytes = this.#splitter.held();
-    if (bytes.length === 0) return null;
-    return {
-      bytes,
-      part: this.#splitter.heldPart(),
-      from: this.#heldFrom,
-      end: this.#appendedTo,
-      continuesAt: this.position,
-      atMs: this.#heldWrittenAt.atMs,
-    };
   }
 
   #forgetTaken() {

@@ -12,14 +12,13 @@
 // In each state the content is open or closed: fill() opens it, closeFile() closes it between two
 // reads.
 import { createYield } from '../../../../lib/shared/yield.js';
-import { isSamePosition } from '../hand-over.js';
+import { isSamePosition } from '../write/open-file.js';
 import { isInsideLine, openContent, readLineTimes } from './content-reader.js';
 import { findContentAfter, findContent, statFile, UNKNOWN } from './contents.js';
 import { LineQueue } from './line-queue.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { LogStream } from '../../../../lib/shared/wire/protocol.js' */
-/** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { ContentReader, WrittenAt } from './content-reader.js' */
 /** @import { Content, HistorySource } from './contents.js' */
@@ -57,7 +56,8 @@ export class PathReader {
   /** Whether a content was opened before. Only the first read can begin inside a line. */
   #wasOpened = false;
   #limit = TO_THE_END;
-  #isLimitFinal = true;
+  /** @type {Position | null} */
+  #heldFrom = null;
 
   /** Whether bytes are missing before the next line. The caller resets this flag. */
   isGap = false;
@@ -77,13 +77,14 @@ export class PathReader {
 
   /**
    * @param {Position} limit
-   * @param {boolean} isFinal  No more bytes will come, so an unfinished line counts as a line.
+   * @param {Position | null} heldFrom  The bytes of the last line before this position count as a
+   *   line, and the rest of the line comes from elsewhere. Null: all bytes count.
    */
-  readUntil(limit, isFinal) {
-    const isSame = isSamePosition(this.#limit, limit) && isFinal === this.#isLimitFinal;
+  readUntil(limit, heldFrom) {
+    const isSame = isSamePosition(this.#limit, limit) && isSamePosition(this.#heldFrom, heldFrom);
     if (this.#state === 'exhausted' && !isSame) this.#state = 'reading';
     this.#limit = limit;
-    this.#isLimitFinal = isFinal;
+    this.#heldFrom = heldFrom;
   }
 
   /** Stops for good. Lines that were not taken are dropped. */
@@ -157,24 +158,12 @@ export class PathReader {
   }
 
   /**
-   * To be called when all lines have been taken.
-   * @returns {UnfinishedLine | null}
-   */
-  unfinishedLine() {
-    const unfinished = this.#lines.unfinished();
-    if (!unfinished) return null;
-    const { path, id, name, stream } = this.file;
-    const { atMs, ...line } = unfinished;
-    return { path, ...line, entry: { id, name, stream, atMs } };
-  }
-
-  /**
    * @param {Buffer | null} block  Null: no bytes could be read, usually at the end of the content.
    * @param {OpenContent | null} open
    */
   #accept(block, open) {
     if (block && open) this.#lines.append(block, open.writtenAt);
-    else if (!this.#advance() && !(this.#isLimitFinal && this.#lines.finishLine())) this.#state = 'exhausted';
+    else if (!this.#advance() && !this.#lines.finishLine(this.#heldFrom)) this.#state = 'exhausted';
   }
 
   /** @returns {OpenContent | null}  Null: the limit is reached, or no content can be opened. */

@@ -5,7 +5,6 @@ import { lastStarts, findLineFrom } from './last-lines.js';
 import { PathReader } from './path-reader.js';
 
 /** @import { Segment } from '../archive/segments.js' */
-/** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { Content, Cursor, HistorySource } from './contents.js' */
 /** @import { HistoryParts } from './history.js' */
@@ -148,9 +147,9 @@ const BLOCK_MIN_BYTES = 4 * 1024;
 const BLOCK_MAX_BYTES = 64 * 1024;
 
 /**
- * @param {Pick<HistoryParts, 'query' | 'source' | 'heldPaths' | 'attach' | 'nowMs' | 'signal'>} o
+ * @param {Pick<HistoryParts, 'query' | 'source' | 'heldFrom' | 'attach' | 'nowMs' | 'signal'>} o
  */
-export function createReaderTable({ query, source, heldPaths, attach, nowMs, signal }) {
+export function createReaderTable({ query, source, heldFrom, attach, nowMs, signal }) {
   /** @type {Map<string, PathReader>} */
   const readers = new Map();
   /**
@@ -229,15 +228,13 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
      * @returns {number}  Bytes left to read. Infinity: not known.
      */
     setLimits() {
-      const held = heldPaths();
+      const held = attach === null ? null : heldFrom();
       let bytes = 0;
       for (const [path, reader] of readers) {
-        reader.readUntil(ends.get(path) ?? fileSize(path, source), attach === null || !held.has(path));
+        reader.readUntil(ends.get(path) ?? fileSize(path, source), held?.get(path) ?? null);
         bytes += reader.leftBytes;
       }
       return bytes;
     },
-    /** @returns {UnfinishedLine[]} */
-    unfinishedLines: () => [...readers.values()].flatMap((reader) => reader.unfinishedLine() ?? []),
   };
 }

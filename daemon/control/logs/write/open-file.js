@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, ftruncateSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, readSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeFolderAsUser, openAsUser, renameAsUser, statAsUser } from '../../../../lib/shared/host/as-user.js';
 import { segmentName } from '../archive/segments.js';
@@ -24,6 +24,14 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  * @typedef {{ startedAtMs: number, offset: number }} Position  `startedAtMs` identifies the content
  *   of a path.
  */
+
+/**
+ * @param {Position | null | undefined} a
+ * @param {Position | null | undefined} b
+ */
+export function isSamePosition(a, b) {
+  return a?.startedAtMs === b?.startedAtMs && a?.offset === b?.offset;
+}
 
 /**
  * Methods throw errors of the system, unless they say otherwise.
@@ -239,6 +247,42 @@ function openOrMake(user, path, nowMs) {
     else throw error;
   }
   return openAsUser(user, path, FLAGS);
+}
+
+/** Only the end of a longer unfinished line is read. */
+const UNFINISHED_MAX_BYTES = 16 * 1024 * 1024;
+
+/**
+ * @param {string} path
+ * @param {User | null} user
+ * @param {number} sizeBytes  The size of the file.
+ * @returns {Buffer}  The unfinished line at the end of the file. Empty if the file is not readable.
+ */
+export function readUnfinishedLine(path, user, sizeBytes) {
+  try {
+    const fd = openAsUser(user, path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      return lastLine(fd, sizeBytes);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+/**
+ * @param {number} fd
+ * @param {number} sizeBytes
+ */
+function lastLine(fd, sizeBytes) {
+  // Usually the last byte is a line end.
+  for (let size = 1; ; size *= 16) {
+    const bytes = Buffer.alloc(Math.min(size, sizeBytes));
+    readSync(fd, bytes, 0, bytes.length, sizeBytes - bytes.length);
+    const newline = bytes.lastIndexOf(NEWLINE);
+    if (newline !== -1 || size >= Math.min(sizeBytes, UNFINISHED_MAX_BYTES)) return bytes.subarray(newline + 1);
+  }
 }
 
 /** @typedef {'hourly' | 'daily' | 'weekly' | 'never'} LogInterval */

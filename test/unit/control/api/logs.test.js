@@ -22,7 +22,7 @@ beforeEach(() => {
   const clock = createFakeClock(Date.now());
   followers = createFollowers(clock.nowMs);
   registry = { desired: { apps: [] }, instances: new Map() };
-  const logs = { follow: followers.add, positionOf: () => null };
+  const logs = { follow: followers.add, heldFrom: followers.heldFrom, positionOf: () => null };
   answer = createAnswer({ control: { registry }, parts: { clock, logs }, paths });
   pages = [];
   const tell = (subscription, page) => void pages.push({ subscription, ...page });
@@ -47,7 +47,7 @@ function app(name, id, fields = {}) {
   });
 }
 const write = (name, word, text) => writeFileSync(join(home, 'logs', `${name}-${word}.log`), text, { flag: 'a' });
-const source = (name, id, stream) => ({ slot: { id, name }, stream, splitter: null });
+const source = (name, id, stream, path = '') => ({ slot: { id, name }, stream, path, splitter: null });
 const logs = (params = {}) => answer('logs', params, client);
 const lines = () =>
   pages.flatMap(({ entries }) => entries.map(({ name, stream, line }) => `${name} ${stream} ${line}`)).sort();
@@ -80,12 +80,8 @@ test('a follower gets new lines that match its request, and can resume from its 
     streams: ['out'],
     grep: { source: 'new' },
   });
-  const api = source('api', 0, 'out');
-  followers.push(api, Buffer.from('old\nnew 1\n'), {
-    path: join(home, 'logs/api-out.log'),
-    startedAtMs: 0,
-    offset: 26,
-  });
+  const api = source('api', 0, 'out', join(home, 'logs/api-out.log'));
+  followers.push(api, Buffer.from('old\nnew 1\n'), { startedAtMs: 0, offset: 26 });
   followers.push(source('api', 0, 'err'), Buffer.from('new but an error\n'));
   followers.push(source('late', 7, 'out'), Buffer.from('new app\n'));
   expect(lines()).toEqual(['api out new 1', 'late out new app']);
@@ -201,22 +197,29 @@ test.each([70_000, 131_072, 200_000, 1_000_000])(
 );
 
 test.each([
-  [40, ['half']],
-  [30, []],
-])('a follower that joins in the middle of a long line of level %i gets %j of it', async (level, expected) => {
-  const path = join(home, 'logs/web-out.log');
-  const text = Buffer.from(record(level, 'half', 200_000));
-  write('web', 'out', text.subarray(0, 150_000));
-  registry.instances.set('i', { label: { id: 1, name: 'web', outFile: path, errorFile: '' } });
-  await logs({ targets: ['web'], streams: ['out'], level: 'warn', follow: true });
-  followers.push(source('web', 1, 'out'), text.subarray(150_000), {
-    path,
-    startedAtMs: 0,
-    offset: readFileSync(path).length,
-  });
-  expect(marks()).toEqual(expected);
-  expect(pages.some(({ entries }) => entries.some(({ line }) => line.startsWith('xxx')))).toBe(expected.length > 0);
-});
+  [40, true, ['half']],
+  [40, false, ['half']],
+  [30, true, []],
+  [30, false, []],
+])(
+  'a follower that joins in the middle of a long line of level %i, adopted: %s, gets %j of it',
+  async (level, isAdopted, expected) => {
+    const path = join(home, 'logs/web-out.log');
+    const text = Buffer.from(record(level, 'half', 200_000));
+    const end = { startedAtMs: 0, offset: readFileSync(path).length };
+    const half = text.subarray(0, 150_000);
+    const from = source('web', 1, 'out', path);
+    if (!isAdopted) followers.push(from, half, end);
+    write('web', 'out', half);
+    end.offset += half.length;
+    if (isAdopted) followers.begin(path, end, half);
+    await logs({ targets: ['web'], streams: ['out'], level: 'warn', follow: true });
+    followers.push(from, text.subarray(150_000), end);
+    expect(marks()).toEqual(expected);
+    const sent = pages.flatMap(({ entries }) => entries.map(({ line }) => line)).join('');
+    expect(sent).toBe(expected.length > 0 ? text.toString().trim() : '');
+  },
+);
 
 test('a long line whose beginning has no level is shown', async () => {
   write('web', 'out', `{"body":"${'x'.repeat(200_000)}","level":30}\n`);

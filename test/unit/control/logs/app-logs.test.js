@@ -353,6 +353,22 @@ test('an existing file is opened before the first read, so that output can be wr
   expect([appLogs.positionOf(place.outFile)?.offset, appLogs.positionOf(place.errorFile)]).toEqual([4, null]);
 });
 
+test('an adopted instance continues its unfinished line, and a new instance begins a line', () => {
+  mkdirSync(join(folder, 'logs'));
+  writeFileSync(place.outFile, 'old\nbeg');
+  const lines = [];
+  appLogs.follow({ wants: () => true, take: (entries) => lines.push(...entries.map(({ line }) => line)) });
+  for (const [isAdopted, text] of [
+    [true, 'un\nhalf'],
+    [false, 'new\n'],
+  ]) {
+    appLogs.attach(place, isAdopted);
+    writeSync(out, text);
+    appLogs.detach('i');
+  }
+  expect(lines).toEqual(['begun', 'half', 'new']);
+});
+
 test('a full file is rotated, and the archive is notified', () => {
   limits.maxSizeBytes = 8;
   appLogs.attach({ ...place, limits: { maxFiles: 2 } });

@@ -12,36 +12,23 @@ beforeEach(() => {
   offset = 0;
 });
 
-const sourceOf = (id) => ({ slot: { id, name: 'a' }, stream: 'out', splitter: null });
+const sourceOf = (id) => ({ slot: { id, name: 'a' }, stream: 'out', path: PATH, splitter: null });
 
 function push(text, from = source, startedAtMs = 1) {
   const chunk = Buffer.from(text);
-  followers.push(from, chunk, { path: PATH, startedAtMs, offset, atMs: 5 });
+  followers.push(from, chunk, { startedAtMs, offset, atMs: 5 });
   offset += chunk.length;
 }
 
 function follower() {
   const received = [];
-  const add = (unfinished) =>
-    followers.add(
-      {
-        wants: () => true,
-        take: (entries, mark) => void received.push([entries.map(({ line }) => line), mark?.offset ?? null]),
-      },
-      unfinished,
-    );
+  const add = () =>
+    followers.add({
+      wants: () => true,
+      take: (entries, mark) => void received.push([entries.map(({ line }) => line), mark?.offset ?? null]),
+    });
   return { received, add };
 }
-
-const unfinishedLine = (from, bytes) => ({
-  path: PATH,
-  from: { startedAtMs: 1, offset: from },
-  end: { startedAtMs: 1, offset: from + bytes.length },
-  continuesAt: { startedAtMs: 1, offset: from + bytes.length },
-  bytes: Buffer.from(bytes),
-  part: null,
-  entry: { id: 0, name: 'a', stream: 'out', atMs: null },
-});
 
 test('lines carry the position of the first line that is still missing', () => {
   const { received, add } = follower();
@@ -71,21 +58,6 @@ test('every part of a long line is marked, except the last', () => {
   ]);
 });
 
-test('the beginning of a line is marked if another follower waits for the rest', () => {
-  const received = [];
-  const add = (unfinished) =>
-    followers.add({ wants: () => true, take: (entries) => void received.push(...entries) }, unfinished);
-  follower().add();
-  offset = 'begin'.length; // An earlier control has written this.
-  push(' and');
-  add([unfinishedLine(0, 'begin and')]);
-  push(' end\n');
-  expect(received.map(({ line, part }) => [line, part])).toEqual([
-    ['begin', true],
-    [' and end', undefined],
-  ]);
-});
-
 test('lines that are in no file have no position', () => {
   const { received, add } = follower();
   add();
@@ -97,50 +69,69 @@ test('lines that are in no file have no position', () => {
   ]);
 });
 
+const heldFrom = () => followers.heldFrom().get(PATH)?.offset ?? null;
+
+function begin(text) {
+  followers.begin(PATH, { startedAtMs: 1, offset }, Buffer.from(text));
+}
+
 test('a follower that joins in the middle of a line gets all of it, and nothing earlier', () => {
   push('one\ntw');
+  expect(heldFrom()).toBe(4);
   const { received, add } = follower();
-  add([unfinishedLine(4, 'tw')]);
+  add();
   push('o\n');
   expect(received).toEqual([[['two'], 8]]);
+  expect(heldFrom()).toBeNull();
 });
 
-test('so does one that joins before its source has sent anything, after an earlier control read the start', () => {
+test('so does each one that joins after an earlier control read the start', () => {
   offset = 6;
-  const { received, add } = follower();
-  add([unfinishedLine(4, 'tw')]);
-  push('o\n');
-  expect(received).toEqual([[['two'], 8]]);
-});
-
-test('and so does one that joins a source that started in the middle, but only the first follower', () => {
-  offset = 5;
-  push('wo ');
-  const { received, add } = follower();
-  add([unfinishedLine(4, 'two ')]);
-  push('three\n');
-  expect(received).toEqual([[['two three'], 14]]);
-});
-
-test('a second follower gets bytes that the source does not hold as an entry of its own', () => {
-  offset = 5;
-  const first = follower();
+  begin('tw');
+  expect(heldFrom()).toBe(4);
+  const [first, second] = [follower(), follower()];
   first.add();
-  push('wo ');
-  const second = follower();
-  second.add([unfinishedLine(4, 'two ')]);
-  expect(second.received).toEqual([[['t'], 5]]);
+  push('o ');
+  expect(heldFrom()).toBe(4);
+  second.add();
   push('three\n');
-  expect(first.received).toEqual([[['wo three'], 14]]);
-  expect(second.received[1]).toEqual([['wo three'], 14]);
+  for (const { received } of [first, second]) expect(received).toEqual([[['two three'], 14]]);
 });
 
-test('an overtaken beginning is dropped', () => {
+test('a long line of an earlier control is cut at the same places', () => {
+  offset = 70_000;
+  begin('x'.repeat(70_000));
+  expect(heldFrom()).toBe(65_536);
+  const { received, add } = follower();
+  add();
+  push('y\n');
+  expect(received).toEqual([[[`${'x'.repeat(4_464)}y`], 70_002]]);
+});
+
+test('a beginning that another program or a lost chunk has overtaken is dropped', () => {
+  offset = 6;
+  begin('tw');
   offset = 9;
   const { received, add } = follower();
-  add([unfinishedLine(4, 'tw')]);
+  add();
   push('new\n');
   expect(received).toEqual([[['new'], 13]]);
+});
+
+test('a beginning that no source continues is sent when its source ends', () => {
+  offset = 6;
+  begin('tw');
+  const { received, add } = follower();
+  add();
+  followers.end(source);
+  expect(received).toEqual([[['tw'], 6]]);
+  expect(heldFrom()).toBeNull();
+});
+
+test('a line stays held if its next bytes are not in the file', () => {
+  push('on');
+  followers.push(source, Buffer.from('e'), null);
+  expect(heldFrom()).toBe(0);
 });
 
 test('a line that continues in the next file has its position in the previous one', () => {

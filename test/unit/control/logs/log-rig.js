@@ -8,6 +8,7 @@ import { sendHistory } from '../../../../daemon/control/logs/history/history.js'
 import { createTimes } from '../../../../daemon/control/logs/times/times.js';
 import { createDisk } from '../../../../daemon/control/logs/write/disk.js';
 import { createLogFile } from '../../../../daemon/control/logs/write/log-file.js';
+import { readUnfinishedLine } from '../../../../daemon/control/logs/write/open-file.js';
 
 const EVERYTHING = { lines: null, sinceMs: 0, untilMs: Infinity, isWanted: null, cursor: null };
 
@@ -44,13 +45,11 @@ export function createLogRig() {
 
     write(name, bytes, writer = name) {
       const path = rig.path(name);
-      const source = rig.sources.get(writer) ?? { slot: { id: 0, name }, stream: 'out', splitter: null };
+      const source = rig.sources.get(writer) ?? { slot: { id: 0, name }, stream: 'out', path, splitter: null };
       rig.sources.set(writer, source);
       rig
         .fileAt(path)
-        .append(Buffer.from(bytes), (part, at) =>
-          rig.followers.push(source, part, at && { path, atMs: rig.nowMs, ...at }),
-        );
+        .append(Buffer.from(bytes), (part, at) => rig.followers.push(source, part, at && { atMs: rig.nowMs, ...at }));
     },
 
     segments: (name) => readSegments(rig.path(name)),
@@ -62,11 +61,17 @@ export function createLogRig() {
       rmSync(path);
     },
 
-    /** Everything in memory is lost, as by SIGKILL. */
+    /** Everything in memory is lost, as by SIGKILL. The next control adopts the apps. */
     restart() {
+      const paths = [...rig.files.keys()];
       rig.files.clear();
       rig.sources.clear();
       rig.followers = createFollowers(() => rig.nowMs);
+      for (const path of paths) {
+        rig.fileAt(path).prepare();
+        const at = rig.fileAt(path).position();
+        rig.followers.begin(path, at, readUnfinishedLine(path, null, at.offset));
+      }
     },
 
     /** `onPage` runs while the server waits for the client. */
@@ -87,7 +92,7 @@ export function createLogRig() {
             files: () => names.map(rig.kept),
             query: { ...EVERYTHING, ...query, cursor: client.cursor && JSON.parse(JSON.stringify(client.cursor)) },
             source: rig.source,
-            heldPaths: () => new Set(names.map(rig.path)),
+            heldFrom: rig.followers.heldFrom,
             nowMs: rig.nowMs,
             signal: stop.signal,
             send: async (page) => {
@@ -97,14 +102,11 @@ export function createLogRig() {
             sendNow: take,
             attach: !follow
               ? null
-              : (unfinished) => {
-                  end = rig.followers.add(
-                    {
-                      wants: () => true,
-                      take: (entries, mark) => take({ entries, cursor: mark && { [mark.path]: mark } }),
-                    },
-                    unfinished,
-                  );
+              : () => {
+                  end = rig.followers.add({
+                    wants: () => true,
+                    take: (entries, mark) => take({ entries, cursor: mark && { [mark.path]: mark } }),
+                  });
                 },
           });
           if (!stop.signal.aborted) client.cursor = { ...client.cursor, ...answer.cursor };

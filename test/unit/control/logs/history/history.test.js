@@ -378,7 +378,7 @@ test('a client that leaves while a new app starts gets none of its lines', async
     files,
     query,
     source: rig.source,
-    heldPaths: () => new Set(),
+    heldFrom: () => new Map(),
     nowMs: rig.nowMs,
     signal: stop.signal,
     send: async () => {},

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createPartFilter, detectLevel } from '../../../../../lib/shared/logs/filter.js';
+import { createLogFilter, detectLevel } from '../../../../../lib/shared/logs/filter.js';
 import { detectLevelEarly } from '../../../../../lib/shared/logs/level.js';
-
-function createLogFilter(wanted) {
-  const isWanted = createPartFilter(wanted);
-  return (line) => isWanted(line, null);
-}
 
 describe('the level of a line', () => {
   test.each([
@@ -77,7 +72,7 @@ describe('the level of a truncated line', () => {
     expect(detectLevelEarly(text)).toBe(level);
   });
 
-  test('the level of a truncated line is found quickly in any line', () => {
+  test('is found quickly in any line', () => {
     const startedMs = performance.now();
     for (const text of [
       '{"a":' + '['.repeat(65_000),
@@ -93,14 +88,13 @@ describe('the level of a truncated line', () => {
 
 describe('a line in parts', () => {
   const verdicts = (options, lines) => {
-    const isWanted = createPartFilter(options);
-    return lines.map((texts) => {
-      const line = {};
-      return texts.map((text, at) => isWanted(text, { line, isFirst: at === 0 }));
-    });
+    const isWanted = createLogFilter(options);
+    return lines.map((texts) =>
+      texts.map((text, at) => isWanted(text, { isFirst: at === 0, isLast: at > 0 }, { id: 0, stream: 'out' })),
+    );
   };
 
-  test('a line in parts has the level of its beginning, and is shown if the beginning has none', () => {
+  test('has the level of its beginning, and is shown if the beginning has none', () => {
     expect(
       verdicts({ level: 'warn' }, [
         ['{"level":40,"b":"', '"}'],
@@ -116,7 +110,7 @@ describe('a line in parts', () => {
     ]);
   });
 
-  test('a line in parts is found by a match in its beginning', () => {
+  test('is found by a match in its beginning', () => {
     expect(
       verdicts({ level: 'warn', grep: { source: 'db', flags: '' } }, [
         ['{"level":40,"b":"db', '"}'],
@@ -130,39 +124,50 @@ describe('a line in parts', () => {
     ]);
   });
 
-  test('a part without a known beginning passes at any level, unless a pattern excludes it', () => {
-    const isWanted = createPartFilter({ level: 'fatal', grep: { source: 'db', flags: '' } });
-    expect(['the db', 'the end'].map((text) => isWanted(text, { line: {}, isFirst: false }))).toEqual([true, false]);
+  test.each([
+    [true, [true, false]],
+    [false, [false, false]],
+  ])('without a known beginning has any level only if the request is resumed (%s)', (isResumed, expected) => {
+    const isWanted = createLogFilter({ level: 'fatal', grep: { source: 'db', flags: '' }, isResumed });
+    expect(['the db', 'the end'].map((text) => isWanted(text, { isFirst: false, isLast: true }))).toEqual(expected);
   });
 });
 
 describe('the filter', () => {
-  test('the filter without options lets every line through', () => {
+  test('without options lets every line through', () => {
     expect(createLogFilter({})('')).toBe(true);
   });
 
-  test('the filter by level keeps that level and higher ones, and drops lines without a level', () => {
+  test('by level keeps that level and higher ones, and drops lines without a level', () => {
     const isWanted = createLogFilter({ level: 'warn' });
-    expect(['{"level":30}', '{"level":40}', '{"level":60}', 'plain'].map(isWanted)).toEqual([false, true, true, false]);
-  });
-
-  test('the filter by pattern respects its flags and finds equal lines twice', () => {
-    const isWanted = createLogFilter({ grep: { source: 'time.?out', flags: 'i' } });
-    expect(['a Timeout', 'a Timeout', 'TIME OUT', 'on time'].map(isWanted)).toEqual([true, true, true, false]);
-  });
-
-  test('the filter by level and pattern keeps lines that match both', () => {
-    const isWanted = createLogFilter({ grep: { source: 'db', flags: '' }, level: 'error' });
-    expect(['{"level":50,"msg":"db"}', '{"level":50}', '{"level":30,"msg":"db"}'].map(isWanted)).toEqual([
-      true,
+    expect(['{"level":30}', '{"level":40}', '{"level":60}', 'plain'].map((line) => isWanted(line))).toEqual([
       false,
+      true,
+      true,
       false,
     ]);
   });
 
-  test('the filter reads the first 8 KiB of a line', () => {
+  test('by pattern respects its flags and finds equal lines twice', () => {
+    const isWanted = createLogFilter({ grep: { source: 'time.?out', flags: 'i' } });
+    expect(['a Timeout', 'a Timeout', 'TIME OUT', 'on time'].map((line) => isWanted(line))).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test('by level and pattern keeps lines that match both', () => {
+    const isWanted = createLogFilter({ grep: { source: 'db', flags: '' }, level: 'error' });
+    expect(
+      ['{"level":50,"msg":"db"}', '{"level":50}', '{"level":30,"msg":"db"}'].map((line) => isWanted(line)),
+    ).toEqual([true, false, false]);
+  });
+
+  test('reads the first 8 KiB of a line', () => {
     const isWanted = createLogFilter({ grep: { source: 'end', flags: '' } });
-    expect([`${'x'.repeat(8_189)}end`, `${'x'.repeat(8_190)}end`].map(isWanted)).toEqual([true, false]);
+    expect([`${'x'.repeat(8_189)}end`, `${'x'.repeat(8_190)}end`].map((line) => isWanted(line))).toEqual([true, false]);
   });
 });
 
@@ -175,7 +180,7 @@ describe('a pattern is refused', () => {
     ['(', '', /not a regular expression/],
     ['a', 'g', /flags are "g"/],
     ['x'.repeat(501), '', /501 characters/],
-  ])('the pattern "%s" with flags "%s" is refused', (source, flags, why) => {
+  ])('"%s" with flags "%s"', (source, flags, why) => {
     expect(() => createLogFilter({ grep: { source, flags } })).toThrow(
       expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringMatching(why) }),
     );
@@ -190,7 +195,7 @@ describe('a pattern is refused', () => {
     ['(?=x)x', 'x'],
     ['[^\\]]+]', 'ab]'],
     ['{"level":', '{"level":30}'],
-  ])('the pattern "%s" is accepted', (source, line) => {
+  ])('but "%s" is accepted', (source, line) => {
     const isWanted = createLogFilter({ grep: { source, flags: '' } });
     expect([isWanted(line), isWanted('-')]).toEqual([true, false]);
   });
