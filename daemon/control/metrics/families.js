@@ -1,6 +1,6 @@
 import { stepEndMs } from './latency.js';
 
-/** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
+/** @import { HostSample, HttpSample, WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { Exported } from './metrics.js' */
 
 /**
@@ -24,102 +24,69 @@ const BOUNDS = BUCKET_STEPS.map((step) => stepEndMs(step) / 1000);
 
 /** @typedef {(worker: WorkerSample) => number | null} Of */
 
-/** Metrics of each slot. @type {[name: string, unit: Family['unit'], help: string, of: Of][]} */
+/** Metrics of each slot. @type {[name: string, help: string, of: Of][]} */
 const GAUGES = [
-  ['worker_up', '', '1 if it is online, else 0.', ({ status }) => Number(status === 'online')],
-  [
-    'worker_start_time_seconds',
-    'seconds',
-    'Start time of its process, since 1970.',
-    ({ startedAtMs }) => seconds(startedAtMs),
-  ],
-  ['worker_cpu_ratio', 'ratio', 'CPU used in the last second, as a fraction of one core.', ({ cpu }) => cpu / 100],
-  ['worker_resident_memory_bytes', 'bytes', 'Resident memory.', ({ memoryBytes }) => memoryBytes],
-  ['worker_processes', '', 'Processes that belong to it.', ({ processes }) => processes],
-  ['worker_open_fds', '', 'Open file descriptors.', ({ fds }) => fds],
-  ['worker_heap_used_bytes', 'bytes', 'V8 heap in use.', ({ heapUsedBytes }) => heapUsedBytes],
-  [
-    'worker_heap_limit_bytes',
-    'bytes',
-    'Size limit of the V8 heap: old and new space.',
-    ({ heapLimitBytes }) => heapLimitBytes,
-  ],
+  ['worker_up', '1 if it is online, else 0.', ({ status }) => Number(status === 'online')],
+  ['worker_start_time_seconds', 'Start time of its process, since 1970.', ({ startedAtMs }) => seconds(startedAtMs)],
+  ['worker_cpu_ratio', 'CPU used in the last second, as a fraction of one core.', ({ cpu }) => cpu / 100],
+  ['worker_resident_memory_bytes', 'Resident memory.', ({ memoryBytes }) => memoryBytes],
+  ['worker_processes', 'Processes that belong to it.', ({ processes }) => processes],
+  ['worker_open_fds', 'Open file descriptors.', ({ fds }) => fds],
+  ['worker_heap_used_bytes', 'V8 heap in use.', ({ heapUsedBytes }) => heapUsedBytes],
+  ['worker_heap_limit_bytes', 'Size limit of the V8 heap: old and new space.', ({ heapLimitBytes }) => heapLimitBytes],
   [
     'worker_old_space_limit_bytes',
-    'bytes',
     'Size limit of the old space, from --max-old-space-size. At this limit the process ends.',
     ({ oldSpaceLimitBytes }) => oldSpaceLimitBytes,
   ],
-  [
-    'worker_external_memory_bytes',
-    'bytes',
-    'Memory of objects outside the heap.',
-    ({ externalBytes }) => externalBytes,
-  ],
+  ['worker_external_memory_bytes', 'Memory of objects outside the heap.', ({ externalBytes }) => externalBytes],
   [
     'worker_event_loop_utilization_ratio',
-    'ratio',
     'Fraction of the last second in which the event loop was busy.',
     ({ elu }) => elu,
   ],
   [
     'worker_event_loop_delay_p50_seconds',
-    'seconds',
     'Median delay of the event loop in the last second.',
     ({ delayP50Ms }) => seconds(delayP50Ms),
   ],
   [
     'worker_event_loop_delay_p99_seconds',
-    'seconds',
     '99th percentile of the delay of the event loop in the last second.',
     ({ delayP99Ms }) => seconds(delayP99Ms),
   ],
   [
     'worker_event_loop_delay_max_seconds',
-    'seconds',
     'Longest delay of the event loop in the last second.',
     ({ delayMaxMs }) => seconds(delayMaxMs),
   ],
-  [
-    'worker_gc_ratio',
-    'ratio',
-    'Fraction of the last second that garbage collection took.',
-    ({ gcMsPerS }) => seconds(gcMsPerS),
-  ],
-  ['worker_active_handles', '', 'Handles that keep its event loop alive.', ({ handles }) => handles],
-  ['worker_open_connections', '', 'Open connections of its servers.', ({ connections }) => connections],
-  [
-    'http_active_requests',
-    '',
-    'Requests that are not answered yet.',
-    (worker) => (counts(worker) ? (worker.http?.activeRequests ?? 0) : null),
-  ],
+  ['worker_gc_ratio', 'Fraction of the last second that garbage collection took.', ({ gcMsPerS }) => seconds(gcMsPerS)],
+  ['worker_active_handles', 'Handles that keep its event loop alive.', ({ handles }) => handles],
+  ['worker_open_connections', 'Open connections of its servers.', ({ connections }) => connections],
+  ['http_active_requests', 'Requests that are not answered yet.', countOf((http) => http.activeRequests)],
 ];
 
-/** @type {[name: string, help: string, of: Of, unit?: Family['unit']][]} */
+/** @type {typeof GAUGES} */
 const COUNTERS = [
-  [
-    'worker_cpu_seconds',
-    'CPU time of its processes, across restarts and reloads.',
-    ({ cpuMs }) => seconds(cpuMs),
-    'seconds',
-  ],
+  ['worker_cpu_seconds', 'CPU time of its processes, across restarts and reloads.', ({ cpuMs }) => seconds(cpuMs)],
   ['worker_restarts', 'Restarts since it was created or reset.', ({ restarts }) => restarts],
-  [
-    'http_requests',
-    'Requests whose head was received.',
-    (worker) => (counts(worker) ? (worker.http?.totals.requests ?? 0) : null),
-  ],
+  ['http_requests', 'Requests whose head was received.', countOf(({ totals }) => totals.requests)],
   [
     'http_aborted_requests',
     'Requests whose connection ended before the answer did.',
-    (worker) => (counts(worker) ? (worker.http?.totals.aborted ?? 0) : null),
+    countOf(({ totals }) => totals.aborted),
   ],
-  [
-    'http_websocket_upgrades',
-    'Connections that became WebSockets.',
-    (worker) => (counts(worker) ? (worker.http?.totals.upgrades ?? 0) : null),
-  ],
+  ['http_websocket_upgrades', 'Connections that became WebSockets.', countOf(({ totals }) => totals.upgrades)],
+];
+
+/** @type {[name: string, help: string, of: (host: HostSample) => number | null][]} */
+const HOST = [
+  ['host_cpu_ratio', 'CPU used in the last second, as a fraction of the whole machine.', ({ cpu }) => cpu / 100],
+  ['host_memory_size_bytes', 'Memory of the machine.', ({ memoryTotalBytes }) => memoryTotalBytes],
+  ['host_memory_used_bytes', 'Memory that is not available to new programs.', ({ memoryUsedBytes }) => memoryUsedBytes],
+  ['host_disk_size_bytes', 'Size of the file system of the home.', ({ diskTotalBytes }) => diskTotalBytes],
+  ['host_disk_used_bytes', 'Used space of the file system of the home.', ({ diskUsedBytes }) => diskUsedBytes],
+  ['host_load1', 'Load average of the last minute.', ({ load1 }) => load1],
 ];
 
 const CLASSES = /** @type {const} */ (['1xx', '2xx', '3xx', '4xx', '5xx']);
@@ -137,52 +104,37 @@ export function buildFamilies({ sample, latencies }, version) {
       const value = of(worker);
       return value === null ? [] : [{ labels: labelsOf(worker), value }];
     });
-  /** @type {Family[]} */
   const families = [
-    gauge('build_info', '', 'Always 1; the version is in the label.', [{ labels: { version }, value: 1 }]),
-    gauge(
+    family('gauge', 'build_info', 'Always 1; the version is in the label.', [{ labels: { version }, value: 1 }]),
+    family(
+      'gauge',
       'manager_cpu_ratio',
-      'ratio',
       'CPU that the manager itself used in the last second, as a fraction of one core.',
       own.map(({ labels, of }) => ({ labels, value: of.cpu / 100 })),
     ),
-    gauge(
+    family(
+      'gauge',
       'manager_resident_memory_bytes',
-      'bytes',
       'Memory of the manager itself.',
       own.map(({ labels, of }) => ({ labels, value: of.memoryBytes })),
     ),
-    gauge(
-      'host_cpu_ratio',
-      'ratio',
-      'CPU used in the last second, as a fraction of the whole machine.',
-      one(host.cpu / 100),
-    ),
-    gauge('host_memory_size_bytes', 'bytes', 'Memory of the machine.', one(host.memoryTotalBytes)),
-    gauge(
-      'host_memory_used_bytes',
-      'bytes',
-      'Memory that is not available to new programs.',
-      one(host.memoryUsedBytes),
-    ),
-    gauge('host_disk_size_bytes', 'bytes', 'Size of the file system of the home.', one(host.diskTotalBytes)),
-    gauge('host_disk_used_bytes', 'bytes', 'Used space of the file system of the home.', one(host.diskUsedBytes)),
-    gauge('host_load1', '', 'Load average of the last minute.', one(host.load1)),
-    gauge(
+    ...HOST.map(([name, help, of]) => family('gauge', name, help, one(of(host)))),
+    family(
+      'gauge',
       'app_instances',
-      '',
       'Instances in the list.',
       apps.map(({ name, namespace, workers: value }) => ({ labels: { app: name, namespace }, value })),
     ),
-    gauge(
+    family(
+      'gauge',
       'app_instances_online',
-      '',
       'Instances that are online.',
       apps.map(({ name, namespace, online: value }) => ({ labels: { app: name, namespace }, value })),
     ),
-    ...GAUGES.map(([name, unit, help, of]) => gauge(name, unit, help, points(of))),
-    ...COUNTERS.map(([name, help, of, unit]) => counter(name, help, points(of), unit)),
-    counter(
+    ...GAUGES.map(([name, help, of]) => family('gauge', name, help, points(of))),
+    ...COUNTERS.map(([name, help, of]) => family('counter', name, help, points(of))),
+    family(
+      'counter',
       'http_responses',
       'Responses, by class of status.',
       workers.filter(counts).flatMap((worker) =>
@@ -192,16 +144,15 @@ export function buildFamilies({ sample, latencies }, version) {
         })),
       ),
     ),
-    {
-      name: 'nclust_http_request_duration_seconds',
-      type: 'histogram',
-      unit: 'seconds',
-      help: 'Time from the head of a request to the end of its response.',
-      points: workers.flatMap((worker) => histogram(worker, latencies.get(worker.id))),
-    },
-    gauge('custom', '', 'Metrics that apps report themselves (axm:monitor).', workers.flatMap(customOf)),
+    family(
+      'histogram',
+      'http_request_duration_seconds',
+      'Time from the head of a request to the end of its response.',
+      workers.flatMap((worker) => histogram(worker, latencies.get(worker.id))),
+    ),
+    family('gauge', 'custom', 'Metrics that apps report themselves (axm:monitor).', workers.flatMap(customOf)),
   ];
-  return families.filter((family) => family.points.length > 0);
+  return families.filter((one) => one.points.length > 0);
 }
 
 /**
@@ -210,6 +161,14 @@ export function buildFamilies({ sample, latencies }, version) {
  */
 function counts({ http, elu }) {
   return http !== null || elu !== null;
+}
+
+/**
+ * @param {(http: HttpSample) => number} of
+ * @returns {Of}
+ */
+function countOf(of) {
+  return (worker) => (counts(worker) ? (worker.http ? of(worker.http) : 0) : null);
 }
 
 /**
@@ -263,25 +222,15 @@ function numberOf(value) {
 }
 
 /**
+ * @param {Family['type']} type
  * @param {string} name
- * @param {Family['unit']} unit
  * @param {string} help
  * @param {Point[]} points
  * @returns {Family}
  */
-function gauge(name, unit, help, points) {
-  return { name: `nclust_${name}`, type: 'gauge', unit, help, points };
-}
-
-/**
- * @param {string} name
- * @param {string} help
- * @param {Point[]} points
- * @param {Family['unit']} [unit]
- * @returns {Family}
- */
-function counter(name, help, points, unit = '') {
-  return { name: `nclust_${name}`, type: 'counter', unit, help, points };
+function family(type, name, help, points) {
+  const [, unit = ''] = /** @type {[string, Family['unit']?]} */ (/_(seconds|bytes|ratio)$/.exec(name) ?? ['']);
+  return { name: `nclust_${name}`, type, unit, help, points };
 }
 
 /**

@@ -151,33 +151,19 @@ export function readHistory({ registry, slots, machine }, { ids, series, stepMs,
       ? [{ name: app.spec.name, own: own.map(({ id, slot }) => ({ id, slot, values: read(historyKey(app, id)) })) }]
       : [];
   });
+  const workers = chosen.flatMap(({ name, own }) =>
+    own.map(({ id, slot, values }) => ({ id, name, slot, series: Object.fromEntries(values) })),
+  );
+  const apps = chosen.map(({ name, own }) => {
+    const slotValues = own.map(({ values }) => values);
+    return { name, series: Object.fromEntries(series.map((one) => [one, combineSlots(slotValues, one)])) };
+  });
   return {
     stepMs,
     endMs: slots.endMs(stepMs),
     points,
-    workers:
-      of === 'apps'
-        ? []
-        : chosen
-            .flatMap(({ name, own }) =>
-              own.map(({ id, slot, values }) => ({ id, name, slot, series: Object.fromEntries(values) })),
-            )
-            .sort((a, b) => a.id - b.id),
-    apps:
-      of === 'workers'
-        ? []
-        : chosen.map(({ name, own }) => ({
-            name,
-            series: Object.fromEntries(
-              series.map((one) => [
-                one,
-                combineSlots(
-                  own.map(({ values }) => values.get(one) ?? []),
-                  SERIES[one].worst,
-                ),
-              ]),
-            ),
-          })),
+    workers: of === 'apps' ? [] : workers.sort((a, b) => a.id - b.id),
+    apps: of === 'workers' ? [] : apps,
     host: {
       cpu: machine.read('host', 0, span),
       memoryUsedBytes: machine.read('host', 1, span),
@@ -187,14 +173,16 @@ export function readHistory({ registry, slots, machine }, { ids, series, stepMs,
 }
 
 /**
- * @param {Points[]} all
- * @param {boolean} isWorst
+ * @param {Map<SeriesName, Points>[]} slots
+ * @param {SeriesName} name
  * @returns {Points}
  */
-function combineSlots(all, isWorst) {
+function combineSlots(slots, name) {
+  const all = slots.map((values) => values.get(name) ?? []);
   return all[0].map((_, at) => {
     const known = all.flatMap((points) => points[at] ?? []);
     if (known.length === 0) return null;
-    return isWorst ? Math.max(...known) : Math.round(known.reduce((sum, value) => sum + value, 0) * 100) / 100;
+    if (SERIES[name].worst) return Math.max(...known);
+    return Math.round(known.reduce((sum, value) => sum + value, 0) * 100) / 100;
   });
 }
