@@ -1,7 +1,7 @@
 import { formatAddress } from '../../../lib/shared/address.js';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
 import { createSerial } from '../../../lib/shared/serial.js';
-import { isLocal, unservedNotice } from '../../../lib/shared/settings/listen-address.js';
+import { isLocal, remoteNotice, unservedNotice } from '../../../lib/shared/settings/listen-address.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
 
 /** @import { ListenTarget, Unserved } from '../../../lib/shared/settings/listen-address.js' */
@@ -124,16 +124,11 @@ export function createExports({ metrics, settings, clock, managerLog, version })
   return {
     applyNow,
     notices() {
+      const notices = serverNotice(settings(), server?.reason ?? null);
       const problem = sender?.problem();
-      return [
-        ...serverNotice(settings(), server?.reason ?? null),
-        ...(sender && problem
-          ? [
-              `Metrics do not arrive at "${sender.url}": ` +
-                `${problem}${sender.lost() > 0 ? `; ${sender.lost()} exports are lost` : ''}.`,
-            ]
-          : []),
-      ];
+      if (!sender || !problem) return notices;
+      const lost = sender.lost() > 0 ? `; ${sender.lost()} exports are lost` : '';
+      return [...notices, `Metrics do not arrive at "${sender.url}": ${problem}${lost}.`];
     },
     async close() {
       isClosed = true;
@@ -151,15 +146,11 @@ export function createExports({ metrics, settings, clock, managerLog, version })
 function serverNotice({ listen, allowRemote }, reason) {
   if (listen.kind === 'none') return [];
   const where = listen.kind === 'tcp' ? formatAddress(listen) : listen.path;
-  if (isTooFar(listen, allowRemote))
-    return [
-      `/metrics is not served on "${where}": other machines could reach that address; to allow this, run: nclust set ` +
-        `metrics.allow_remote true.`,
-    ];
+  const what = '/metrics';
+  if (isTooFar(listen, allowRemote)) return [remoteNotice({ what, where, setting: 'metrics.allow_remote' })];
   const another = listen.kind === 'tcp' ? where.replace(/\d+$/, 'PORT') : 'unix:PATH';
-  return reason === null
-    ? []
-    : [unservedNotice({ what: '/metrics', where, reason, instead: `nclust set metrics.listen ${another}` })];
+  const instead = `nclust set metrics.listen ${another}`;
+  return reason === null ? [] : [unservedNotice({ what, where, reason, instead })];
 }
 
 /**

@@ -1,9 +1,7 @@
 import { lstatSync, renameSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { connect, isIP } from 'node:net';
-import { answerInTurn } from '../../../lib/shared/answer-in-turn.js';
 import { listenPrivately } from '../../../lib/shared/daemon/listen-privately.js';
-import { limitConnections } from '../../../lib/shared/limit-connections.js';
+import { closeServer, createGuardedServer, listenExclusively } from '../../../lib/shared/guarded-server.js';
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
@@ -76,10 +74,6 @@ function prometheusNumber(value) {
 }
 
 const CONNECTIONS_MAX = 32;
-const REQUEST_MS = 5_000;
-
-/** A client that reads nothing for this long loses its connection, in ms. */
-const STALLED_MS = 30_000;
 
 /**
  * @param {Exclude<ListenTarget, { kind: 'none' }>} target
@@ -89,45 +83,26 @@ const STALLED_MS = 30_000;
  * @returns {Promise<() => Promise<void>>}  Resolves with a function that closes the server. Rejects
  *   if the server cannot listen on the target.
  */
-export async function serveMetrics(target, collect, onFault, { stalledMs = STALLED_MS, requestMs = REQUEST_MS } = {}) {
+export async function serveMetrics(target, collect, onFault, o = {}) {
   /** Clients that ask at the same time get the same values. @type {Promise<Family[]> | null} */
   let underway = null;
   const collectOnce = () => (underway ??= collect().finally(() => (underway = null)));
-  const server = createServer(
-    {
-      requestTimeout: requestMs,
-      headersTimeout: requestMs,
-      connectionsCheckingInterval: requestMs,
-      maxHeaderSize: 8_192,
-    },
-    answerInTurn(
-      (request, response) => answer(request, response, collectOnce),
-      (error, _request, response) => {
-        onFault(error);
-        if (response.headersSent) response.destroy();
-        else say(response, 500, 'Collecting the metrics failed; see the log of the manager.\n');
-      },
-    ),
-  );
-  server.timeout = stalledMs;
-  limitConnections(server, CONNECTIONS_MAX);
+  const { server } = createGuardedServer({
+    ...o,
+    answer: (request, response) => answer(request, response, collectOnce),
+    onFault,
+    refuse: (response) => say(response, 500, 'Collecting the metrics failed; see the log of the manager.\n'),
+    connectionsMax: CONNECTIONS_MAX,
+  });
   const bound = target.kind === 'unix' ? await checkPath(target.path) : null;
   if (bound !== null) await listenPrivately(server, bound);
-  if (target.kind === 'tcp')
-    await new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host: target.host, port: target.port, exclusive: true }, () => resolve(undefined));
-    });
-  // Ignores later errors, because such an error affects only one new connection.
-  server.on('error', () => {});
+  else if (target.kind === 'tcp') await listenExclusively(server, target);
   const inode = target.kind === 'unix' && bound ? putInPlace(bound, target.path) : 0;
-  return () =>
-    new Promise((resolve) => {
-      if (target.kind === 'unix' && lstatSync(target.path, { throwIfNoEntry: false })?.ino === inode)
-        rmSync(target.path, { force: true });
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
+  return () => {
+    if (target.kind === 'unix' && lstatSync(target.path, { throwIfNoEntry: false })?.ino === inode)
+      rmSync(target.path, { force: true });
+    return closeServer(server);
+  };
 }
 
 /** @param {string} target  A path, or behind a proxy a whole URL. */

@@ -5,7 +5,13 @@ import { rmSync } from 'node:fs';
 import { formatAddress } from '../../../lib/shared/address.js';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
 import { createSerial } from '../../../lib/shared/serial.js';
-import { isLoopback, unservedNotice, WEB_HOST, WEB_PORT } from '../../../lib/shared/settings/listen-address.js';
+import {
+  isLoopback,
+  remoteNotice,
+  unservedNotice,
+  WEB_HOST,
+  WEB_PORT,
+} from '../../../lib/shared/settings/listen-address.js';
 import {
   webError,
   isServedAt,
@@ -228,21 +234,10 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
       const { listen, allowRemote } = settings.web();
       if (listen.kind === 'none') return [];
       const where = formatAddress(listen);
-      if (needsAllowRemote(listen, allowRemote))
-        return [
-          `The dashboard is not served on "${where}": other machines could reach that address; to allow this, ` +
-            `run: nclust set web.allow_remote true.`,
-        ];
-      return problem === null
-        ? []
-        : [
-            unservedNotice({
-              what: 'The dashboard',
-              where,
-              reason: problem,
-              instead: `nclust web --listen ${formatAddress({ ...listen, port: 0 })}`,
-            }),
-          ];
+      const what = 'The dashboard';
+      if (needsAllowRemote(listen, allowRemote)) return [remoteNotice({ what, where, setting: 'web.allow_remote' })];
+      const instead = `nclust web --listen ${formatAddress({ ...listen, port: 0 })}`;
+      return problem === null ? [] : [unservedNotice({ what, where, reason: problem, instead })];
     },
     close() {
       stop();

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { answerInTurn } from '../../../lib/shared/answer-in-turn.js';
-import { limitConnections } from '../../../lib/shared/limit-connections.js';
+import { closeServer, createGuardedServer, listenExclusively } from '../../../lib/shared/guarded-server.js';
 import { isOurName, isOurPage } from './address.js';
 import { createPages } from './sockets.js';
 
-/** @import { IncomingMessage, Server, ServerResponse } from 'node:http' */
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { AddressInfo, Socket } from 'node:net' */
 /** @import { Duplex } from 'node:stream' */
 /** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
@@ -20,11 +18,7 @@ import { createPages } from './sockets.js';
  * 0.1 s.
  */
 const CONNECTIONS_MAX = 128;
-const REQUEST_MS = 5_000;
 const KEEP_ALIVE_MS = 30_000;
-
-/** A client that reads nothing for this long loses its connection, in ms. */
-const STALLED_MS = 30_000;
 
 /**
  * @typedef {object} Dashboard
@@ -46,27 +40,16 @@ const STALLED_MS = 30_000;
  * @param {Omit<Parameters<typeof createPages>[0], 'onRight'> & DashboardOptions} o
  * @returns {Promise<Dashboard>}  Rejects with errors of the system.
  */
-export async function serveDashboard(wanted, { folder, onFault, stalledMs = STALLED_MS, ...o }) {
+export async function serveDashboard(wanted, { folder, onFault, stalledMs, ...o }) {
   const files = readPageFiles(folder);
-  /** @type {Server} */
-  const server = createServer(
-    {
-      requestTimeout: REQUEST_MS,
-      headersTimeout: REQUEST_MS,
-      connectionsCheckingInterval: REQUEST_MS,
-      maxHeaderSize: 8_192,
-    },
-    answerInTurn(
-      (request, response) => respond(request, response, { files, address }),
-      (error, _request, response) => {
-        onFault(error);
-        if (response.headersSent) response.destroy();
-        else respondRefuse(response, 500, 'The request failed; see the log of the manager.\n');
-      },
-    ),
-  );
-  const pages = createPages({ ...o, onRight: limitConnections(server, CONNECTIONS_MAX).exempt });
-  server.timeout = stalledMs;
+  const { server, exempt } = createGuardedServer({
+    answer: (request, response) => respond(request, response, { files, address }),
+    onFault,
+    refuse: (response) => respondRefuse(response, 500, 'The request failed; see the log of the manager.\n'),
+    connectionsMax: CONNECTIONS_MAX,
+    stalledMs,
+  });
+  const pages = createPages({ ...o, onRight: exempt });
   server.on('upgrade', (request, socket, head) => {
     try {
       upgrade(request, socket, head, { pages, address });
@@ -75,12 +58,7 @@ export async function serveDashboard(wanted, { folder, onFault, stalledMs = STAL
       socket.destroy();
     }
   });
-  await new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: wanted.host, port: wanted.port, exclusive: true }, () => resolve(undefined));
-  });
-  // Ignores later errors, because such an error means only that one connection was not accepted.
-  server.on('error', () => {});
+  await listenExclusively(server, wanted);
   const address = { host: wanted.host, port: /** @type {AddressInfo} */ (server.address()).port };
   /** @type {Promise<void> | null} */
   let closed = null;
@@ -89,11 +67,8 @@ export async function serveDashboard(wanted, { folder, onFault, stalledMs = STAL
     changeToken: pages.changeToken,
     sendAway: pages.sendAway,
     close() {
-      closed ??= new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-        pages.close();
-      });
+      closed ??= closeServer(server);
+      pages.close();
       return closed;
     },
   };

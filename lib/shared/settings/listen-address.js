@@ -118,6 +118,17 @@ export function unservedNotice({ what, where, reason, instead }) {
 }
 
 /**
+ * The notice about an address that the settings do not allow.
+ * @param {{ what: string, where: string, setting: string }} o
+ */
+export function remoteNotice({ what, where, setting }) {
+  return (
+    `${what} is not served on "${where}": other machines could reach that address; to allow this, ` +
+    `run: nclust set ${setting} true.`
+  );
+}
+
+/**
  * The sentence for a user who has just set the address.
  * @param {Unserved} unserved
  */
