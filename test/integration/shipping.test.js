@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 function ship(target, user = null) {
-  const parts = { name: 'api', id: 7, userNow: () => user, clock: systemClock(), managerLog: () => {} };
+  const parts = { name: 'api', userNow: () => user, clock: systemClock(), managerLog: () => {} };
   const shipper = createShipper(target, parts);
   endings.push(() => shipper.close());
   return shipper;
@@ -79,8 +79,8 @@ describe('shipping over TCP', () => {
   test('shipping over TCP sends each line as an RFC 5424 message with its length', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
-    shipper.send('out', ['one', 'zwölf €'], atMs);
-    shipper.send('err', ['', 'oh'], atMs);
+    shipper.send('out', ['one', 'zwölf €'], atMs, 7);
+    shipper.send('err', ['', 'oh'], atMs, 7);
     await waitFor('four lines to be sent', () => shipper.counters().sent === 4);
     const expected = [message('one'), message('zwölf €'), message('', 'err'), message('oh', 'err')];
     await waitFor('four messages', () => octetCounted(server.received[0]).length === 4);
@@ -90,7 +90,7 @@ describe('shipping over TCP', () => {
   test('shipping over TCP sends lines later that were written before the receiver started', async () => {
     const port = await takePort();
     const shipper = ship(`syslog+tcp://127.0.0.1:${port}`);
-    shipper.send('out', numbered(100), atMs);
+    shipper.send('out', numbered(100), atMs, 7);
     await waitFor('the connection to be refused', () => shipper.counters().problem === 'ECONNREFUSED');
     const server = await listen(port);
     await waitFor('all lines', () => server.received[0] && octetCounted(server.received[0]).length === 100);
@@ -101,11 +101,11 @@ describe('shipping over TCP', () => {
   test('shipping over TCP connects again after the receiver has closed', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
-    shipper.send('out', ['one'], atMs);
+    shipper.send('out', ['one'], atMs, 7);
     await waitFor('the first line', () => server.received[0]?.includes('one'));
     server.sockets[0].end();
     await waitFor('the shipper to notice the end', () => shipper.counters().problem);
-    shipper.send('out', ['two'], atMs);
+    shipper.send('out', ['two'], atMs, 7);
     await waitFor('the second line', () => server.received[1]?.includes('two'));
     expect(octetCounted(server.received[1])).toEqual([message('two')]);
     expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0 });
@@ -120,7 +120,7 @@ describe('shipping over TCP', () => {
     let taken = 0;
     // Sends many lines, because the system buffers some MB.
     await waitFor('lines to be dropped', () => {
-      for (let at = 0; at < 2_000; at++, taken++) shipper.send('out', [`${line}${taken}`], atMs);
+      for (let at = 0; at < 2_000; at++, taken++) shipper.send('out', [`${line}${taken}`], atMs, 7);
       return shipper.counters().dropped > 5_000;
     });
     const { dropped } = shipper.counters();
@@ -134,7 +134,7 @@ describe('shipping over TCP', () => {
   test('shipping over TCP sends waiting lines on close', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
-    shipper.send('out', numbered(5_000), atMs);
+    shipper.send('out', numbered(5_000), atMs, 7);
     await shipper.close();
     await waitFor('the last line', () => server.received[0].endsWith('line 4999'));
     expect(octetCounted(server.received[0])).toHaveLength(5_000);
@@ -156,7 +156,7 @@ describe('shipping over UDP', () => {
   test('shipping over UDP sends each line as one datagram, and a long line as several', async () => {
     const { port, received } = await bind();
     const shipper = ship(`syslog+udp://127.0.0.1:${port}?facility=local0`);
-    shipper.send('err', ['one', '𝄞'.repeat(1_500), 'end'], atMs);
+    shipper.send('err', ['one', '𝄞'.repeat(1_500), 'end'], atMs, 7);
     await waitFor('the last datagram', () => received.at(-1)?.endsWith('- end'));
     const texts = received.map((text) => text.slice(text.indexOf(' - ') + 3));
     expect(texts).toEqual(['one', '𝄞'.repeat(1_000), '𝄞'.repeat(500), 'end']);
@@ -169,10 +169,10 @@ describe('shipping over UDP', () => {
     endings.pop()?.();
     const shipper = ship(`syslog+udp://127.0.0.1:${port}`);
     await waitFor('the datagram to be refused', () => {
-      shipper.send('out', ['lost'], atMs);
+      shipper.send('out', ['lost'], atMs, 7);
       return shipper.counters().problem === 'ECONNREFUSED';
     });
-    shipper.send('out', ['kept'], atMs);
+    shipper.send('out', ['kept'], atMs, 7);
     const second = await bind(port);
     await waitFor('the line that waited', () => second.received.some((text) => text.endsWith('kept')));
     expect(received).toEqual([]);
@@ -189,7 +189,7 @@ describe('shipping over a Unix socket', () => {
     const path = join(folder, 'log.sock');
     const server = await listen(path);
     const shipper = ship(`syslog+unix://${path}`);
-    shipper.send('out', ['one', 'two'], atMs);
+    shipper.send('out', ['one', 'two'], atMs, 7);
     await waitFor('both lines', () => server.received[0] === `${message('one')}\n${message('two')}\n`);
     expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0 });
   });
@@ -197,7 +197,7 @@ describe('shipping over a Unix socket', () => {
   test('shipping over a Unix socket waits for a missing socket', async () => {
     const path = join(folder, 'later.sock');
     const shipper = ship(`syslog+unix://${path}`);
-    shipper.send('out', ['one'], atMs);
+    shipper.send('out', ['one'], atMs, 7);
     await waitFor('the error ENOENT', () => shipper.counters().problem === 'ENOENT');
     const server = await listen(path);
     await waitFor('the line', () => server.received[0] === `${message('one')}\n`);
@@ -225,8 +225,8 @@ describe('shipping over a Unix socket', () => {
     const path = join(folder, 'dgram.sock');
     const { printed } = await datagramsAt(path);
     const shipper = ship(`syslog+unix://${path}?facility=local0`);
-    shipper.send('out', ['one'], atMs);
-    shipper.send('err', ['x'.repeat(5_000)], atMs);
+    shipper.send('out', ['one'], atMs, 7);
+    shipper.send('err', ['x'.repeat(5_000)], atMs, 7);
     await waitFor('both lines', () => printed().split('\n').length === 4);
     const [, first, second] = printed().split('\n');
     expect(first).toMatch(/^<134>.* api: one$/);
@@ -241,9 +241,10 @@ describe('shipping over a Unix socket', () => {
       chmodSync(join(own, 'log.sock'), 0o666);
       plant('inwards', (path) => symlinkSync(join(closed, 'log.sock'), path));
       const refused = ship(`syslog+unix://${own}/inwards`, NOBODY);
-      refused.send('out', ['refused'], atMs);
+      refused.send('out', ['refused'], atMs, 7);
       await waitFor('the error EACCES', () => refused.counters().problem === 'EACCES');
-      for (const folder of [own, closed]) ship(`syslog+unix://${folder}/log.sock`, NOBODY).send('out', ['one'], atMs);
+      for (const folder of [own, closed])
+        ship(`syslog+unix://${folder}/log.sock`, NOBODY).send('out', ['one'], atMs, 7);
       for (const { received } of sockets) await waitFor('the line', () => received[0] === `${message('one')}\n`);
       expect(sockets.map(({ received }) => received.length)).toEqual([1, 1]);
     });
@@ -253,7 +254,7 @@ describe('shipping over a Unix socket', () => {
       const { received } = await listen(join(own, 'log.sock'));
       chmodSync(join(own, 'log.sock'), 0o600);
       const shipper = ship(`syslog+unix://${own}/log.sock`, NOBODY);
-      shipper.send('out', ['one'], atMs);
+      shipper.send('out', ['one'], atMs, 7);
       await waitFor('the error EACCES', () => shipper.counters().problem === 'EACCES');
       expect(received).toEqual([]);
     });
@@ -278,7 +279,7 @@ describe('shipping over a Unix socket', () => {
       const { printed } = await datagramsAt(path);
       chmodSync(path, 0o666);
       const shipper = ship(`syslog+unix://${path}`, NOBODY);
-      shipper.send('out', ['one'], atMs);
+      shipper.send('out', ['one'], atMs, 7);
       await waitFor('the line', () => / api: one$/m.test(printed()));
       const loggers = execFileSync('ps', ['-eo', 'pid=,uid=,args='], { encoding: 'utf8' })
         .split('\n')
@@ -296,8 +297,8 @@ describe('shipping to a command', () => {
   test('shipping to a command keeps lines and order, and the command exits at the end of its input', async () => {
     const file = join(folder, 'out.txt');
     const shipper = ship(`exec:cat > ${file}; echo "end of $name" >> ${file}`);
-    shipper.send('out', numbered(10_000), atMs);
-    shipper.send('err', ['', '"€"'], atMs);
+    shipper.send('out', numbered(10_000), atMs, 7);
+    shipper.send('err', ['', '"€"'], atMs, 7);
     await waitFor('all lines to be accepted', () => shipper.counters().sent === 10_002);
     await shipper.close();
     expect(readFileSync(file, 'utf8')).toBe(`${numbered(10_000).join('\n')}\n\n"€"\nend of api\n`);
@@ -306,17 +307,17 @@ describe('shipping to a command', () => {
   test('shipping to a command starts a command that exits again, and reports its exit code', async () => {
     const file = join(folder, 'out.txt');
     const shipper = ship(`exec:head -n 1 >> ${file}; exit 3`);
-    shipper.send('out', ['one'], atMs);
+    shipper.send('out', ['one'], atMs, 7);
     await waitFor('the command to exit', () => shipper.counters().problem === 'the command exited with code 3');
     await waitFor('the next command to run', () => shipper.counters().problem === null);
-    shipper.send('out', ['two'], atMs);
+    shipper.send('out', ['two'], atMs, 7);
     await waitFor('the second line', () => readFileSync(file, 'utf8') === 'one\ntwo\n');
   });
 
   test('shipping to a command ends a command that ignores the end of its input, with all its children', async () => {
     const pidFile = join(folder, 'pid');
     const shipper = ship(`exec:sleep 1000 & echo $! > ${pidFile}; wait; true`);
-    shipper.send('out', ['one'], atMs);
+    shipper.send('out', ['one'], atMs, 7);
     await waitFor('the command to run', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
     await shipper.close();
     const status = `/proc/${readFileSync(pidFile, 'utf8').trim()}/stat`;
@@ -332,7 +333,7 @@ describe('shipping to a command', () => {
     endings.push(() => execFileSync('kill', readFileSync(pidFile, 'utf8').trim().split('\n')));
     const line = 'x'.repeat(1_000);
     await waitFor('lines to be dropped', () => {
-      for (let at = 0; at < 500; at++) shipper.send('out', [line], atMs);
+      for (let at = 0; at < 500; at++) shipper.send('out', [line], atMs, 7);
       return shipper.counters().dropped > 1_000;
     });
     expect(shipper.counters().sent).toBeLessThan(200);

@@ -50,16 +50,8 @@ export const followLogs = {
       for (const { path, user } of all) users.set(path, user);
       return all;
     };
-    const lostOf =
-      query.cursor === null
-        ? []
-        : [
-            ...new Set(
-              files()
-                .filter(({ path }) => path === '')
-                .map(({ name }) => name),
-            ),
-          ];
+    const unkept = query.cursor === null ? [] : files().filter(({ path }) => path === '');
+    const lostOf = [...new Set(unkept.map(({ name }) => name))];
     const stop = new AbortController();
     let stopFollowing = () => stop.abort();
     const end = () => stopFollowing();

@@ -120,18 +120,9 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
           const seat = seats.get(seatKey(id, generation));
           const instance = seat?.life.state === 'up' ? instances.get(seat.instanceId ?? '') : undefined;
           if (!instance || instance.exit || instance.startedAtMs === null || instance.snapshots) return [];
+          const { pid, startedAtMs } = instance;
           const { name, maxMemoryBytes: limitBytes, minUptimeMs, backoffMs } = spec;
-          return [
-            {
-              name,
-              id,
-              pid: instance.pid,
-              startedAtMs: instance.startedAtMs,
-              limitBytes,
-              minUptimeMs,
-              backoffMs: backoffMs ?? 0,
-            },
-          ];
+          return { name, id, pid, startedAtMs, limitBytes, minUptimeMs, backoffMs: backoffMs ?? 0 };
         }),
       );
   }
@@ -167,9 +158,8 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
       crons.sync(
         new Map(apps.flatMap(({ spec }) => (spec.cronRestart === null ? [] : [[spec.name, spec.cronRestart]]))),
       );
-      memory.sync(
-        new Set(apps.flatMap(({ spec, slots }) => (spec.maxMemoryBytes > 0 ? slots.map(({ id }) => id) : []))),
-      );
+      const withLimit = apps.filter(({ spec }) => spec.maxMemoryBytes > 0);
+      memory.sync(new Set(withLimit.flatMap(({ slots }) => slots.map(({ id }) => id))));
       reloadQueue.forget((name) => findApp(desired, name) !== null);
     },
     describe: (name, id) => ({

@@ -104,21 +104,9 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
  * @param {DesiredApp} app
  */
 function keyOf({ spec, slots }) {
-  const { cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile } =
-    spec;
-  return JSON.stringify([
-    cwd,
-    watch,
-    ignoreWatch,
-    watchExtensions,
-    watchDelayMs,
-    watchOptions,
-    outFile,
-    errorFile,
-    logFile,
-    pidFile,
-    slots.map(({ id }) => id),
-  ]);
+  const { watchDelayMs, outFile, errorFile, logFile, pidFile } = spec;
+  const ids = slots.map(({ id }) => id);
+  return JSON.stringify([...scopeFields(spec), watchDelayMs, outFile, errorFile, logFile, pidFile, ids]);
 }
 
 /**
@@ -127,8 +115,13 @@ function keyOf({ spec, slots }) {
  * @param {WatchScope} scope
  * @param {WatcherOptions} o
  */
-function sameFor({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }, { ownFiles }, { roots, identities }) {
-  return JSON.stringify([cwd, watch, ignoreWatch, watchExtensions, watchOptions, ownFiles, roots, identities]);
+function sameFor(spec, { ownFiles }, { roots, identities }) {
+  return JSON.stringify([...scopeFields(spec), ownFiles, roots, identities]);
+}
+
+/** @param {AppSpec} spec */
+function scopeFields({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }) {
+  return [cwd, watch, ignoreWatch, watchExtensions, watchOptions];
 }
 
 /**

@@ -30,12 +30,8 @@ export function planRetention(files, { homeMaxTotalBytes, nowMs }) {
     if (limits) for (const segment of surplus(segments, limits, nowMs)) going.add(segment);
   for (const [limitBytes, group] of byApp(files))
     for (const segment of overTotal(group, limitBytes, going)) going.add(segment);
-  for (const segment of overTotal(
-    files.filter(({ isInHome }) => isInHome),
-    homeMaxTotalBytes,
-    going,
-  ))
-    going.add(segment);
+  const inHome = files.filter(({ isInHome }) => isInHome);
+  for (const segment of overTotal(inHome, homeMaxTotalBytes, going)) going.add(segment);
   return [...going];
 }
 

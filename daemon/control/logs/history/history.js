@@ -169,13 +169,7 @@ function createPages({ query, readers, cursor }) {
      * @returns {Page}
      */
     finish() {
-      const gapOf = [
-        ...new Set(
-          readers()
-            .filter((reader) => reader.isGap)
-            .map(({ file }) => file.name),
-        ),
-      ];
+      const gapOf = [...new Set(readers().flatMap(({ isGap, file }) => (isGap ? file.name : [])))];
       hasGap ||= gapOf.length > 0;
       for (const reader of readers()) reader.isGap = false;
       const page = {

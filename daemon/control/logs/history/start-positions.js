@@ -20,10 +20,10 @@ import { PathReader } from './path-reader.js';
  * @param {Wanted} wanted
  * @param {HistorySource} source
  * @param {AbortSignal} signal
- * @param {Map<string, Position>} [ends]
- *   The end of each path at the time of the request. Later lines do not count.
+ * @param {Map<string, Position>} ends  The end of each path at the time of the request. Later lines
+ *   do not count. Empty: all lines count.
  */
-async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
+async function startsOfLast(paths, wanted, source, signal, ends) {
   /** @type {Map<string, Position>} */
   const starts = new Map();
   /**
@@ -161,11 +161,14 @@ export function createReaderTable({ query, source, heldFrom, attach, nowMs, sign
 
   /**
    * @param {KeptFile[]} files
-   * @param {(path: string) => Position} startOf
+   * @param {Map<string, Position>} starts
    */
-  function add(files, startOf) {
+  function add(files, starts) {
     const blockBytes = Math.min(BLOCK_MAX_BYTES, Math.max(BLOCK_MIN_BYTES, Math.floor(BLOCKS_BYTES / files.length)));
-    for (const file of files) readers.set(file.path, new PathReader(file, startOf(file.path), source, blockBytes));
+    for (const file of files) {
+      const start = /** @type {Position} */ (starts.get(file.path));
+      readers.set(file.path, new PathReader(file, start, source, blockBytes));
+    }
   }
 
   /** @param {KeptFile[]} files */
@@ -173,13 +176,7 @@ export function createReaderTable({ query, source, heldFrom, attach, nowMs, sign
     const paths = files.map(({ path }) => path);
     if (query.cursor) return startsAfter(paths, query.cursor);
     if (query.lines === null) return startsSince(paths, query.sinceMs, source, signal);
-    return startsOfLast(
-      paths,
-      { count: query.lines, sinceMs: query.sinceMs, untilMs: query.untilMs, isWanted: query.isWanted },
-      source,
-      signal,
-      ends,
-    );
+    return startsOfLast(paths, { ...query, count: query.lines }, source, signal, ends);
   }
 
   /**
@@ -189,12 +186,8 @@ export function createReaderTable({ query, source, heldFrom, attach, nowMs, sign
   async function startsAfter(paths, cursor) {
     // Reads a path that is not in the cursor from the time at which the cursor was made, because
     // the path did not exist at that time.
-    const starts = await startsSince(
-      paths.filter((path) => !Object.hasOwn(cursor, path)),
-      cursor[MADE_AT]?.startedAtMs ?? 0,
-      source,
-      signal,
-    );
+    const others = paths.filter((path) => !Object.hasOwn(cursor, path));
+    const starts = await startsSince(others, cursor[MADE_AT]?.startedAtMs ?? 0, source, signal);
     for (const path of paths) if (Object.hasOwn(cursor, path)) starts.set(path, cursor[path]);
     return starts;
   }
@@ -204,8 +197,7 @@ export function createReaderTable({ query, source, heldFrom, attach, nowMs, sign
     /** @param {KeptFile[]} files */
     async begin(files) {
       if (attach === null) for (const { path } of files) ends.set(path, fileSize(path, source));
-      const starts = await startsOf(files);
-      add(files, (path) => /** @type {Position} */ (starts.get(path)));
+      add(files, await startsOf(files));
     },
     /**
      * Adds files of apps that were started after the request.
@@ -214,13 +206,8 @@ export function createReaderTable({ query, source, heldFrom, attach, nowMs, sign
     async addNew(files) {
       const fresh = files.filter(({ path }) => !readers.has(path));
       if (fresh.length === 0) return;
-      const starts = await startsSince(
-        fresh.map(({ path }) => path),
-        nowMs,
-        source,
-        signal,
-      );
-      add(fresh, (path) => /** @type {Position} */ (starts.get(path)));
+      const paths = fresh.map(({ path }) => path);
+      add(fresh, await startsSince(paths, nowMs, source, signal));
     },
     /**
      * Sets the limit of each reader. If the client follows, it is the current end of the path.

@@ -64,9 +64,9 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
    * @param {LogPlace} place
    * @param {string} target
    */
-  function takeLease({ name, id, instanceId, user }, target) {
+  function takeLease({ name, instanceId, user }, target) {
     const key = keyOf(name, target);
-    const lease = leases.get(key) ?? createLease(key, { name, id, user, target });
+    const lease = leases.get(key) ?? createLease(key, { name, user, target });
     lease.user = user;
     lease.cancelEnd();
     lease.holders.add(instanceId);
@@ -75,9 +75,9 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
 
   /**
    * @param {string} key
-   * @param {{ name: string, id: number, user: User | null, target: string }} o
+   * @param {{ name: string, user: User | null, target: string }} o
    */
-  function createLease(key, { name, id, user, target }) {
+  function createLease(key, { name, user, target }) {
     const { tally } = tallies.get(key) ?? { tally: createTally(target, name, clock.nowMs) };
     tallies.set(key, { tally, name, target });
     /** @type {Lease} */
@@ -85,7 +85,6 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
       user,
       shipper: createShipper(target, {
         name,
-        id,
         userNow: () => lease.user,
         clock,
         managerLog,

@@ -1,4 +1,5 @@
 import { parseShipTarget } from '../../../../lib/app-spec/ship-target.js';
+import { withDeadline } from '../../../../lib/shared/deadline.js';
 import { shortTarget } from '../../../../lib/shared/without-secrets.js';
 import { backoffMs } from '../../policy/restart-policy.js';
 import { createBacklog } from './backlog.js';
@@ -29,8 +30,8 @@ const GOOD_MS = 10_000;
  * Sends lines to one target. No app waits for a shipper: if the target accepts too few lines, the
  * shipper drops and counts the oldest lines.
  * @typedef {object} Shipper
- * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} send
- *   `lines` have no line ends. `id`: id of the slot. Default: the id of the shipper.
+ * @property {(stream: LogStream, lines: string[], atMs: number, id: number) => void} send
+ *   `lines` have no line ends. `id`: id of the slot.
  * @property {Tally['counters']} counters
  * @property {Tally['notice']} notice
  * @property {(listener: () => void) => void} onceIdle
@@ -44,7 +45,6 @@ const GOOD_MS = 10_000;
  * @param {string} target
  * @param {object} o
  * @param {string} o.name
- * @param {number} o.id  The slot of lines that are sent without an id.
  * @param {() => User | null} [o.userNow]  The user of the app, for the next connection.
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
@@ -56,7 +56,6 @@ export function createShipper(
   target,
   {
     name,
-    id: ownId,
     userNow = () => null,
     clock,
     managerLog,
@@ -137,16 +136,10 @@ export function createShipper(
   async function part(graceMs) {
     cancelRetry();
     // Does not wait during a pause, because in a pause no connection can accept the lines.
-    if (link && isBusy())
-      await /** @type {Promise<void>} */ (
-        new Promise((resolve) => {
-          const cancel = clock.after(PARTING_MS, resolve);
-          onIdle = () => {
-            cancel();
-            resolve();
-          };
-        })
-      );
+    const idle = new Promise((resolve) => {
+      onIdle = () => resolve(undefined);
+    });
+    if (link && isBusy()) await withDeadline(PARTING_MS, idle, () => {}, clock.after);
     isOpen = false;
     tally.lost(untaken().length + backlog.clear());
     await link?.close(graceMs);
@@ -154,7 +147,7 @@ export function createShipper(
 
   open();
   return {
-    send(stream, lines, atMs, id = ownId) {
+    send(stream, lines, atMs, id) {
       if (closing) return tally.lost(lines.length);
       tally.lost(backlog.add(stream, lines, atMs, id));
       pump();

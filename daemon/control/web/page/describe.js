@@ -10,8 +10,7 @@ import {
 } from '../../../../lib/figures/facts.js';
 import { clockTime, formatAgo } from '../../../../lib/figures/format.js';
 import { describeDeath, isFinish } from '../../../../lib/render/death.js';
-import { describeAutorestart, describeListenFailure } from '../../../../lib/shared/death-text.js';
-import { isAsked } from '../../../../lib/shared/death-text.js';
+import { describeAutorestart, describeListenFailure, isAsked } from '../../../../lib/shared/death-text.js';
 import { formatDuration } from '../../../../lib/shared/units.js';
 import { lineText } from './logs.js';
 

@@ -18,7 +18,6 @@ function rig() {
   };
   const shipper = createShipper('exec:cat', {
     name: 'api',
-    id: 0,
     clock,
     managerLog: (event) => void managerLog.push(event),
     connect,
@@ -126,7 +125,6 @@ test('a link that cannot be opened is retried', () => {
   let attempts = 0;
   const shipper = createShipper('exec:cat', {
     name: 'api',
-    id: 0,
     clock,
     managerLog: () => {},
     connect: () => {
