@@ -2,11 +2,13 @@ import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns';
 import { connect } from 'node:net';
+import { withDeadline } from '../../../../lib/shared/deadline.js';
 import { runWithDefaultOomScore } from '../../../../lib/shared/daemon/oom-score.js';
 import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
 import { optionsAsUser } from '../../../../lib/shared/host/run-as-user.js';
 
 /** @import { Socket } from 'node:dgram' */
+/** @import { EventEmitter } from 'node:events' */
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Clock } from '../../host/clock.js' */
 /** @import { ShippedLine } from './backlog.js' */
@@ -59,6 +61,23 @@ function onceOnly(events) {
   };
 }
 
+/**
+ * Returns a function that waits for the last event of a link, but at most `graceMs`. A later call
+ * sets another time limit.
+ * @param {Clock} clock
+ * @param {EventEmitter} link
+ * @param {'exit' | 'close'} event
+ * @returns {(graceMs: number, onLate: () => unknown) => Promise<void>}
+ */
+function createEnd(clock, link, event) {
+  let cancel = () => {};
+  const ended = new Promise((resolve) => link.once(event, resolve));
+  return (graceMs, onLate) => {
+    cancel();
+    return withDeadline(graceMs, ended, onLate, (ms, onTime) => (cancel = clock.after(ms, onTime)));
+  };
+}
+
 /** @param {unknown} error */
 export function describeError(error) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
@@ -92,7 +111,7 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
   // `stdin` is missing if no descriptor was free. EPIPE is ignored, because the process may still
   // run: onDown() would let the shipper start a second process beside the first process.
   child.stdin?.on('error', () => {});
-  let cancelEnd = () => {};
+  const end = createEnd(clock, child, 'exit');
 
   return {
     write(lines) {
@@ -102,20 +121,9 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
     },
     close(graceMs) {
       report.mute();
-      cancelEnd();
       child.stdin?.end();
-      if (hasEnded()) return Promise.resolve();
-      return new Promise((resolve) => {
-        cancelEnd = clock.after(graceMs, () => {
-          // Ends the process, because it still runs although its input has ended.
-          if (child.pid !== undefined) endGroup(child.pid);
-          resolve();
-        });
-        child.on('exit', () => {
-          cancelEnd();
-          resolve();
-        });
-      });
+      // Ends the process if it still runs although its input has ended.
+      return hasEnded() ? Promise.resolve() : end(graceMs, () => child.pid !== undefined && endGroup(child.pid));
     },
   };
 }
@@ -151,7 +159,7 @@ export function createStreamLink(address, frame, { clock, events }) {
   // Reads and drops incoming data, because Node.js reports the end of the connection only after all
   // data are read.
   socket.resume();
-  let cancelEnd = () => {};
+  const end = createEnd(clock, socket, 'close');
   socket.on('connect', report.onOpen);
   socket.on('end', () => {
     socket.destroy();
@@ -168,17 +176,9 @@ export function createStreamLink(address, frame, { clock, events }) {
     },
     close(graceMs) {
       report.mute();
-      cancelEnd();
-      if (socket.closed) return Promise.resolve();
-      return new Promise((resolve) => {
-        cancelEnd = clock.after(graceMs, () => socket.destroy());
-        socket.on('close', () => {
-          cancelEnd();
-          resolve();
-        });
-        if (socket.connecting) socket.destroy();
-        else socket.end();
-      });
+      if (socket.connecting) socket.destroy();
+      else socket.end();
+      return socket.closed ? Promise.resolve() : end(graceMs, () => socket.destroy());
     },
   };
 }
