@@ -29,17 +29,10 @@ export function keepServed(history, instanceId, report) {
   const http = readHttp(report?.http);
   const served = history.served ?? null;
   if (!http || served?.from.includes(instanceId)) return;
-  const { requests, aborted, upgrades, responses, durationMs, latency } = addTotals(served, [http]);
+  const { latency, ...totals } = addTotals(served, [http]);
+  const from = [...(served?.from ?? []), instanceId].slice(-FROM_KEPT);
   // Requests that were open when the process ended count as aborted.
-  history.served = {
-    from: [...(served?.from ?? []), instanceId].slice(-FROM_KEPT),
-    requests,
-    aborted: aborted + http.active,
-    upgrades,
-    responses,
-    durationMs,
-    latency: pairsOf(latency),
-  };
+  history.served = { from, ...totals, aborted: totals.aborted + http.active, latency: pairsOf(latency) };
 }
 
 /**
@@ -68,19 +61,9 @@ export function addTotals(served, reports) {
  * @returns {HttpTotals}
  */
 export function toTotals({ requests, aborted, upgrades, responses, durationMs }) {
-  return {
-    requests,
-    aborted,
-    upgrades,
-    responses: {
-      '1xx': responses[0],
-      '2xx': responses[1],
-      '3xx': responses[2],
-      '4xx': responses[3],
-      '5xx': responses[4],
-    },
-    durationMs,
-  };
+  const [info, success, redirect, clientError, serverError] = responses;
+  const byClass = { '1xx': info, '2xx': success, '3xx': redirect, '4xx': clientError, '5xx': serverError };
+  return { requests, aborted, upgrades, responses: byClass, durationMs };
 }
 
 /**

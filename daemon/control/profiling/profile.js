@@ -156,20 +156,7 @@ function refusal({ id, name }, what, hint) {
   return new NclustError('ERR_NCLUST_NOT_REACHABLE', `"${name}" (id ${id}) ${what}.`, { hint, data: { id, name } });
 }
 
-const FILE_ERRORS = new Set([
-  'EACCES',
-  'EDQUOT',
-  'EEXIST',
-  'EFBIG',
-  'EIO',
-  'ELOOP',
-  'EMFILE',
-  'ENOENT',
-  'ENOSPC',
-  'ENOTDIR',
-  'EPERM',
-  'EROFS',
-]);
+const FILE_ERROR = /^E(ACCES|DQUOT|EXIST|FBIG|IO|LOOP|MFILE|NOENT|NOSPC|NOTDIR|PERM|ROFS)$/;
 
 /** @param {Worker} worker */
 function assertNoSnapshot(worker) {
@@ -193,7 +180,7 @@ function unwrap({ id, name }, answer, file) {
       hint: 'Wait until it is done, or stop the command that takes it.',
       data,
     });
-  if (file !== undefined && FILE_ERRORS.has(code)) {
+  if (file !== undefined && FILE_ERROR.test(code)) {
     throw new NclustError(
       'ERR_NCLUST_FILE_UNWRITABLE',
       `${who} cannot write "${file}" (${code}); nothing of it was kept.`,

@@ -7,15 +7,17 @@ import { tryTo } from '../daemon/files.js';
 export const LEVELS = /** @type {const} */ (['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
 
 /** winston's npm and syslog levels, Google's severities, and common short forms. */
-const WORDS_OF = {
-  trace: 'trace silly finest',
-  debug: 'debug verbose dbg',
-  info: 'info information informational notice http default',
-  warn: 'warn warning',
-  error: 'error err',
-  fatal: 'fatal critical crit alert emergency emerg panic',
+const OTHER_WORDS = {
+  trace: ['silly', 'finest'],
+  debug: ['verbose', 'dbg'],
+  info: ['information', 'informational', 'notice', 'http', 'default'],
+  warn: ['warning'],
+  error: ['err'],
+  fatal: ['critical', 'crit', 'alert', 'emergency', 'emerg', 'panic'],
 };
-const WORDS = new Map(LEVELS.flatMap((level) => WORDS_OF[level].split(' ').map((word) => [word, level])));
+
+/** @type {Map<string, Level>} */
+const BY_WORD = new Map(LEVELS.flatMap((level) => [level, ...OTHER_WORDS[level]].map((word) => [word, level])));
 
 /** The most reliable key first. */
 const KEYS = /** @type {const} */ (['level', 'severity', 'log.level']);
@@ -64,7 +66,7 @@ export function readRecordLevel(record) {
 function readLevel(value) {
   if (typeof value === 'string') {
     const word = stripVTControlCharacters(value).trim().toLowerCase();
-    return WORDS.get(word) ?? (/^\d+$/.test(word) ? ofNumber(Number(word)) : null);
+    return BY_WORD.get(word) ?? (/^\d+$/.test(word) ? ofNumber(Number(word)) : null);
   }
   return typeof value === 'number' ? ofNumber(value) : null;
 }

@@ -64,13 +64,9 @@ export function readTimesFile(file) {
  * @returns {number | null}  Null if the file cannot be read, or is not a times file.
  */
 export function readStartedAt(file) {
-  let fd;
+  let fd = null;
   try {
     fd = openSync(file, READ);
-  } catch {
-    return null;
-  }
-  try {
     const head = Buffer.alloc(64);
     const bytes = readSync(fd, head, 0, head.length, 0);
     const match = HEADER.exec(head.toString('latin1', 0, bytes));
@@ -78,7 +74,7 @@ export function readStartedAt(file) {
   } catch {
     return null; // For example, the path is a folder.
   } finally {
-    closeSync(fd);
+    if (fd !== null) closeSync(fd);
   }
 }
 

@@ -61,65 +61,53 @@ function whatOf(app, workers) {
   return `instance ${workers[0].slot} of “${app.name}”`;
 }
 
-/**
- * @typedef {object} ActionWords
- * @property {[string, string, string]} words
- * @property {boolean} isHarsh
- * @property {(of: string, isOne: boolean) => string} effect
- */
-
-/** @type {Record<'reload' | 'restart' | 'start' | 'stop', ActionWords>} */
+/** @type {Record<ActionName, { words: [string, string, string], button?: string, isHarsh: boolean }>} */
 const WORDS = {
-  reload: {
-    words: ['Reload', 'Reloading', 'Reloaded'],
-    isHarsh: false,
-    effect: () =>
-      'New instances take over one after the other. An old instance stops only when a new one serves in its ' +
-      'place. No request is lost. If the new code does not start, the old instances keep serving.',
-  },
-  restart: {
-    words: ['Restart', 'Restarting', 'Restarted'],
-    isHarsh: true,
-    effect: (of, isOne) =>
-      `Stops ${of}${isOne ? '' : ', half of them at a time'}, and starts ${isOne ? 'it' : 'them'} again. ` +
-      `Requests in progress are finished first; new connections may have to wait. A reload avoids that.`,
-  },
-  start: {
-    words: ['Start', 'Starting', 'Started'],
-    isHarsh: false,
-    effect: (of) => `Starts ${of}, and forgets its earlier crashes.`,
-  },
-  stop: {
-    words: ['Stop', 'Stopping', 'Stopped'],
-    isHarsh: true,
-    effect: (of, isOne) =>
-      `Stops ${of}. ${isOne ? 'It stays' : 'They stay'} in the list, but nothing starts ` +
-      `${isOne ? 'it' : 'them'} again, not even a reboot, until you do.`,
-  },
+  reload: { words: ['Reload', 'Reloading', 'Reloaded'], isHarsh: false },
+  restart: { words: ['Restart', 'Restarting', 'Restarted'], isHarsh: true },
+  start: { words: ['Start', 'Starting', 'Started'], isHarsh: false },
+  stop: { words: ['Stop', 'Stopping', 'Stopped'], isHarsh: true },
+  more: { words: ['Start', 'Starting', 'Started'], button: 'One more', isHarsh: false },
+  fewer: { words: ['Remove', 'Removing', 'Removed'], button: 'One fewer', isHarsh: true },
 };
+
+/** @type {Record<'reload' | 'restart' | 'start' | 'stop', (of: string, isOne: boolean) => string>} */
+const EFFECTS = {
+  reload: () =>
+    'New instances take over one after the other. An old instance stops only when a new one serves in its ' +
+    'place. No request is lost. If the new code does not start, the old instances keep serving.',
+  restart: (of, isOne) =>
+    `Stops ${of}${isOne ? '' : ', half of them at a time'}, and starts ${isOne ? 'it' : 'them'} again. ` +
+    `Requests in progress are finished first; new connections may have to wait. A reload avoids that.`,
+  start: (of) => `Starts ${of}, and forgets its earlier crashes.`,
+  stop: (of, isOne) =>
+    `Stops ${of}. ${isOne ? 'It stays' : 'They stay'} in the list, but nothing starts ` +
+    `${isOne ? 'it' : 'them'} again, not even a reboot, until you do.`,
+};
+
+/**
+ * @param {ActionName} name
+ * @param {{ what: string, effect: string, request: Action['request'] }} about
+ * @returns {Action}
+ */
+function actionOf(name, { what, effect, request }) {
+  const {
+    words: [verb, doing, done],
+    button = verb,
+    isHarsh,
+  } = WORDS[name];
+  const question = `${verb} ${what}?`;
+  return { name, verb: button, isHarsh, question, effect, doing: `${doing} ${what}`, done: `${done} ${what}`, request };
+}
 
 /**
  * @param {'reload' | 'restart' | 'start' | 'stop'} name
  * @param {{ target: string, of: number, what: string }} about
- * @returns {Action}
  */
 function whole(name, { target, of, what }) {
-  const {
-    words: [verb, doing, done],
-    isHarsh,
-    effect,
-  } = WORDS[name];
   const isOne = of === 1;
-  return {
-    name,
-    verb,
-    isHarsh,
-    question: `${verb} ${what}?`,
-    effect: effect(isOne ? 'its process' : `all ${formatCount(of, 'instance')}`, isOne),
-    doing: `${doing} ${what}`,
-    done: `${done} ${what}`,
-    request: { method: name, params: { targets: [target] } },
-  };
+  const effect = EFFECTS[name](isOne ? 'its process' : `all ${formatCount(of, 'instance')}`, isOne);
+  return actionOf(name, { what, effect, request: { method: name, params: { targets: [target] } } });
 }
 
 /**
@@ -127,27 +115,17 @@ function whole(name, { target, of, what }) {
  * @returns {Action[]}
  */
 function scaling({ name, workers }) {
-  const ask = (/** @type {string} */ instances) => ({ method: 'scale', params: { target: name, instances } });
-  const more = {
-    name: /** @type {const} */ ('more'),
-    verb: 'One more',
-    isHarsh: false,
-    question: `Start one more instance of “${name}”?`,
+  const request = (/** @type {string} */ instances) => ({ method: 'scale', params: { target: name, instances } });
+  const more = actionOf('more', {
+    what: `one more instance of “${name}”`,
     effect: `There will be ${workers + 1} instances instead of ${workers}.`,
-    doing: `Starting one more instance of “${name}”`,
-    done: `Started one more instance of “${name}”`,
-    request: ask('+1'),
-  };
-  const fewer = {
-    name: /** @type {const} */ ('fewer'),
-    verb: 'One fewer',
-    isHarsh: true,
-    question: `Remove one instance of “${name}”?`,
+    request: request('+1'),
+  });
+  const fewer = actionOf('fewer', {
+    what: `one instance of “${name}”`,
     effect: `${formatCount(workers - 1, 'instance')} will remain. The one that stops finishes its requests first.`,
-    doing: `Removing one instance of “${name}”`,
-    done: `Removed one instance of “${name}”`,
-    request: ask('-1'),
-  };
+    request: request('-1'),
+  });
   return workers > 1 ? [more, fewer] : [more];
 }
 
