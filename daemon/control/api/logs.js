@@ -110,16 +110,7 @@ function writtenFiles({ control, paths }, isMeant, streams) {
   const slots = desired.apps.flatMap(({ spec, slots: ofApp }) =>
     ofApp.map(({ id }) => ({ id, name: spec.name, user: readUser(spec), ...logFiles(spec, id, paths.logs) })),
   );
-  const labels = [...instances.values()].map(
-    ({ label: { id, name, user = null, outFile, errorFile, logFile = '' } }) => ({
-      id,
-      name,
-      user,
-      outFile,
-      errorFile,
-      logFile,
-    }),
-  );
+  const labels = [...instances.values()].map(({ label }) => ({ user: null, logFile: '', ...label }));
   return [...slots, ...labels]
     .filter((slot) => isMeant(desired, slot))
     .flatMap(({ id, name, user, ...place }) =>

@@ -63,7 +63,7 @@ function createReporter({ control, parts }, receipt, client) {
 
   function report() {
     const now = progressOf(control.registry, receipt, parts.clock.nowMs());
-    if (reported && isSame(reported, now)) return;
+    if (reported && isDeepStrictEqual(stepsOf(reported), stepsOf(now))) return;
     reported = now;
     client.notify('progress', now);
     cancel = parts.clock.after(EVERY_MS, () => {
@@ -81,17 +81,11 @@ function createReporter({ control, parts }, receipt, client) {
 }
 
 /**
- * Ignores the elapsed time, which a client can count on its own.
- * @param {Progress} one
- * @param {Progress} other
+ * Leaves out the elapsed time, which a client can count on its own.
+ * @param {Progress} progress
  */
-function isSame(one, other) {
-  return one.done === other.done && isDeepStrictEqual(one.waiting.map(phaseOf), other.waiting.map(phaseOf));
-}
-
-/** @param {Progress['waiting'][number]} waiting */
-function phaseOf({ id, phase }) {
-  return [id, phase];
+function stepsOf({ done, waiting }) {
+  return [done, waiting.map(({ id, phase }) => [id, phase])];
 }
 
 /** @type {Partial<Record<State, WaitingPhase>>} */

@@ -15,15 +15,16 @@ const OPEN_MAX = 128;
  */
 export async function mergeLines(readers, take, signal) {
   const open = createOpenReaders();
-  const heap = createHeap();
+  const order = createOrder();
   const turn = createYield();
   for (const reader of readers) {
     if (signal.aborted) return;
-    if (await reader.fill(signal)) heap.push(reader);
+    await reader.fill(signal);
+    order.add(reader);
     open.note(reader);
     await yieldToEventLoop();
   }
-  for (let reader = heap.first(); reader && !signal.aborted; reader = heap.first()) {
+  for (let reader = order.first(); reader && !signal.aborted; reader = order.first()) {
     const wait = take(reader, reader.shiftLine());
     if (wait) await wait;
     // A pattern may need 3 ms for each line.
@@ -31,11 +32,10 @@ export async function mergeLines(readers, take, signal) {
     if (pause) await pause;
     if (!reader.nextLine) {
       await yieldToEventLoop();
-      const isMore = await reader.fill(signal);
+      await reader.fill(signal);
       open.note(reader);
-      if (!isMore) heap.pop();
     }
-    heap.restoreOrder();
+    order.update();
   }
 }
 
@@ -50,13 +50,16 @@ const NOW_MS = 50;
  */
 export function mergeLinesNow(readers, take) {
   const endMono = performance.now() + NOW_MS;
-  const heap = createHeap();
-  for (const reader of readers) if (reader.fillNow()) heap.push(reader);
-  for (let reader = heap.first(); reader; reader = heap.first()) {
+  const order = createOrder();
+  for (const reader of readers) {
+    reader.fillNow();
+    order.add(reader);
+  }
+  for (let reader = order.first(); reader; reader = order.first()) {
     if (performance.now() > endMono) return false;
     take(reader, reader.shiftLine());
-    if (!reader.nextLine && !reader.fillNow()) heap.pop();
-    heap.restoreOrder();
+    reader.fillNow();
+    order.update();
   }
   return true;
 }
@@ -78,56 +81,39 @@ function createOpenReaders() {
   };
 }
 
-/** Sorts readers by the time of their next line. If times are equal, the order of push() counts. */
-function createHeap() {
-  /** @type {{ reader: PathReader, order: number }[]} */
-  const heap = [];
+/** Sorts readers by the time of their next line. If times are equal, the order of add() counts. */
+function createOrder() {
+  /** @type {{ reader: PathReader, number: number, sortMs: number }[]} */
+  const sorted = [];
+  let count = 0;
 
   /**
-   * @param {number} a
-   * @param {number} b
+   * @param {PathReader} reader
+   * @param {number} number
    */
-  function isBefore(a, b) {
-    const one = heap[a];
-    const other = heap[b];
-    const differenceMs =
-      /** @type {ReadLine} */ (one.reader.nextLine).sortMs - /** @type {ReadLine} */ (other.reader.nextLine).sortMs;
-    return differenceMs < 0 || (differenceMs === 0 && one.order < other.order);
-  }
-
-  /**
-   * @param {number} a
-   * @param {number} b
-   */
-  function swap(a, b) {
-    [heap[a], heap[b]] = [heap[b], heap[a]];
+  function insert(reader, number) {
+    if (!reader.nextLine) return;
+    const { sortMs } = reader.nextLine;
+    let from = 0;
+    for (let to = sorted.length; from < to;) {
+      const middle = (from + to) >> 1;
+      const other = sorted[middle];
+      if (sortMs < other.sortMs || (sortMs === other.sortMs && number < other.number)) to = middle;
+      else from = middle + 1;
+    }
+    sorted.splice(from, 0, { reader, number, sortMs });
   }
 
   return {
-    first: () => heap[0]?.reader,
+    first: () => sorted[0]?.reader,
     /** @param {PathReader} reader */
-    push(reader) {
-      let at = heap.push({ reader, order: heap.length }) - 1;
-      for (let parent = (at - 1) >> 1; at > 0 && isBefore(at, parent); parent = (at - 1) >> 1) {
-        swap(at, parent);
-        at = parent;
-      }
-    },
-    /** Removes the first reader. Call restoreOrder() next. */
-    pop() {
-      const last = heap.pop();
-      if (last && heap.length > 0) heap[0] = last;
-    },
-    /** Call this when the next line of the first reader has changed. */
-    restoreOrder() {
-      for (let at = 0; ;) {
-        const left = 2 * at + 1;
-        if (left >= heap.length) return;
-        const child = left + 1 < heap.length && isBefore(left + 1, left) ? left + 1 : left;
-        if (!isBefore(child, at)) return;
-        swap(child, at);
-        at = child;
-      }
+    add: (reader) => insert(reader, count++),
+    /** Call this when the next line of the first reader has changed. Without one, the reader leaves. */
+    update() {
+      const [{ reader, number, sortMs }] = sorted;
+      if (reader.nextLine?.sortMs === sortMs) return;
+      sorted.shift();
+      insert(reader, number);
     },
   };
 }

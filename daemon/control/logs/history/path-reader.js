@@ -116,8 +116,8 @@ export class PathReader {
   }
 
   /**
+   * Reads until there is a next line, or nothing is left.
    * @param {AbortSignal} signal
-   * @returns {Promise<boolean>}  Whether there is a next line.
    */
   async fill(signal) {
     const turn = createYield();
@@ -128,7 +128,6 @@ export class PathReader {
       const bytes = this.#bytesToRead();
       this.#accept(open && (await (bytes > 0 ? open.reader.read(bytes) : null)), open);
     }
-    return this.nextLine !== undefined;
   }
 
   /** Like fill(), but in this turn. Stops at a compressed segment. */
@@ -136,11 +135,10 @@ export class PathReader {
     while (!this.nextLine && !this.isExhausted) {
       const open = this.#openForReading();
       const readNow = open?.reader.readNow;
-      if (open && !readNow) return false;
+      if (open && !readNow) return;
       const bytes = this.#bytesToRead();
       this.#accept(readNow && bytes > 0 ? readNow(bytes) : null, open);
     }
-    return this.nextLine !== undefined;
   }
 
   /** @returns {ReadLine | undefined} */

@@ -18,6 +18,17 @@ import { emptyStore, managerTime, storeEvents, storeSample } from './store.js';
 
 const LIST_DEBOUNCE_MS = 200;
 
+const GATES = {
+  'no-token': {
+    title: 'This page needs its full address',
+    text: 'The address of the dashboard ends with a token, but this address does not.',
+  },
+  'wrong-token': {
+    title: 'This address is no longer valid',
+    text: 'Its token is wrong: the manager has a new token, or a part of it is missing.',
+  },
+};
+
 /** @type {Store} */
 let store = emptyStore();
 /** @type {Place} */
@@ -89,14 +100,8 @@ function connect(token) {
   own.follow({
     method: 'eventLog',
     params: () => ({ lines: 1_000, follow: true }),
-    onAnswer: ({ events }) => {
-      store = storeEvents({ ...store, events: [] }, events);
-      draw();
-    },
-    onNews: ({ events }) => {
-      store = storeEvents(store, events);
-      draw();
-    },
+    onAnswer: ({ events }) => keep(storeEvents({ ...store, events: [] }, events)),
+    onNews: ({ events }) => keep(storeEvents(store, events)),
   });
 }
 
@@ -124,7 +129,12 @@ function turn(phase, welcome) {
 
 /** @param {any} news */
 function sampled({ subscription: _, tickMs: _tick, ...sample }) {
-  store = storeSample(store, sample, performance.now());
+  keep(storeSample(store, sample, performance.now()));
+}
+
+/** @param {Store} next */
+function keep(next) {
+  store = next;
   draw();
 }
 
@@ -133,10 +143,7 @@ function list() {
   listing = setTimeout(() => {
     connection
       ?.request('list')
-      .then(({ slots, notices }) => {
-        store = { ...store, slots, notices };
-        draw();
-      })
+      .then(({ slots, notices }) => keep({ ...store, slots, notices }))
       .catch(() => {}); // After a lost connection, turn() requests the list again.
   }, LIST_DEBOUNCE_MS);
 }
@@ -190,21 +197,12 @@ function drawNow() {
   findElement('tools').hidden = !store.sample?.apps.length;
 }
 
-/** @param {'no-token' | 'wrong-token'} why */
+/** @param {keyof typeof GATES} why */
 function showGate(why) {
-  const gate = findElement('gate');
-  gate.hidden = false;
+  findElement('gate').hidden = false;
   document.body.classList.add('is-shut');
-  setText(
-    findElement('gate-title'),
-    why === 'no-token' ? 'This page needs its full address' : 'This address is no longer valid',
-  );
-  setText(
-    findElement('gate-text'),
-    why === 'no-token'
-      ? 'The address of the dashboard ends with a token, but this address does not.'
-      : 'Its token is wrong: the manager has a new token, or a part of it is missing.',
-  );
+  setText(findElement('gate-title'), GATES[why].title);
+  setText(findElement('gate-text'), GATES[why].text);
 }
 
 /** @param {KeyboardEvent} event */

@@ -131,13 +131,9 @@ function createChart({ name, title, least }) {
     else if (place.clientWidth > 0) plot = new uPlot(options(), data, place);
     showValue();
     const known = now.series[name].filter((one) => one !== null);
-    attribute(
-      place,
-      'aria-label',
-      known.length === 0
-        ? `${title}: no data`
-        : `${title}: now ${text(now.series[name].at(-1))}, at most ${text(Math.max(...known))} in this range`,
-    );
+    const most = `at most ${text(Math.max(...known))} in this range`;
+    const words = known.length === 0 ? 'no data' : `now ${text(now.series[name].at(-1))}, ${most}`;
+    attribute(place, 'aria-label', `${title}: ${words}`);
     node.classList.toggle('is-empty', known.length === 0);
   }
 

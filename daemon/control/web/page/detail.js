@@ -77,46 +77,22 @@ export function createDetail({ place, connection, onGo, onAct }) {
   );
   const up = el('a', { href: writeFragment({}) }, 'All apps');
   const above = el('span');
-  const workersSection = el(
-    'section',
-    { 'aria-label': 'Instances', hidden: true },
-    el('h2', {}, 'Instances'),
-    el('div', { className: 'table-place' }, workers.node),
-  );
+  const tablePlace = el('div', { className: 'table-place' }, workers.node);
+  const workersTitle = el('h2', {}, 'Instances');
+  const workersSection = el('section', { 'aria-label': 'Instances', hidden: true }, workersTitle, tablePlace);
+  const breadcrumb = el('nav', { 'aria-label': 'Breadcrumb' }, up, above);
+  const titleRow = el('div', { className: 'title' }, title, state, buttons);
+  const rangeTools = el('div', { className: 'tools', role: 'group', 'aria-label': 'Time range' }, ...ranges);
+  const chartsHeader = el('header', {}, el('h2', {}, 'Charts'), rangeTools);
+  const chartsSection = el('section', { 'aria-label': 'Charts' }, chartsHeader, charts.node);
+  const eventsSection = el('section', { 'aria-label': 'Events' }, el('h2', {}, 'Events'), words, history);
+  const factsSection = el('section', { 'aria-label': 'Facts' }, el('h2', {}, 'Details'), facts);
   const node = el(
     'article',
     { className: 'detail' },
-    el(
-      'header',
-      {},
-      el('nav', { 'aria-label': 'Breadcrumb' }, up, above),
-      el('div', { className: 'title' }, title, state, buttons),
-      answer,
-      rights,
-    ),
-    el(
-      'div',
-      { className: 'column' },
-      el(
-        'section',
-        { 'aria-label': 'Charts' },
-        el(
-          'header',
-          {},
-          el('h2', {}, 'Charts'),
-          el('div', { className: 'tools', role: 'group', 'aria-label': 'Time range' }, ...ranges),
-        ),
-        charts.node,
-      ),
-      workersSection,
-      logPlace,
-    ),
-    el(
-      'div',
-      { className: 'column' },
-      el('section', { 'aria-label': 'Events' }, el('h2', {}, 'Events'), words, history),
-      el('section', { 'aria-label': 'Facts' }, el('h2', {}, 'Details'), facts),
-    ),
+    el('header', {}, breadcrumb, titleRow, answer, rights),
+    el('div', { className: 'column' }, chartsSection, workersSection, logPlace),
+    el('div', { className: 'column' }, eventsSection, factsSection),
   );
   setText(title, isApp ? target : '…');
   return {
@@ -147,11 +123,8 @@ export function createDetail({ place, connection, onGo, onAct }) {
     showTitle(mine[0]);
     showActions(store, sample);
     if (!own) {
-      setText(
-        answer,
-        isApp ? `“${target}” is no longer in the list.` : `The instance with id ${target} no longer exists.`,
-      );
-      return;
+      const gone = isApp ? `“${target}” is no longer in the list.` : `The instance with id ${target} no longer exists.`;
+      return setText(answer, gone);
     }
     logs ??= beginLogs(sample);
     const now = mine.map(({ id, status, pid, restarts }) => [id, status, pid, restarts]).join();

@@ -92,6 +92,14 @@ function entitle(concerns, { welcome }) {
   document.title = `${bad > 0 ? `(${bad}) ` : ''}${welcome?.host ?? 'nclust'} – nclust`;
 }
 
+/** Words for a page that is not up to date. */
+const PHASES = {
+  live: 'No updates.',
+  connecting: 'Connecting…',
+  lost: 'Reconnecting…',
+  refused: 'Reconnecting…',
+};
+
 /**
  * @param {Store} store
  * @param {number} now
@@ -100,16 +108,9 @@ function showConnection(store, now) {
   const staleMs = computeStaleMs(store, now);
   const node = findElement('connection');
   const age = staleMs === null ? '' : ` Figures are ${formatCoarse(staleMs)} old.`;
-  const words =
-    store.phase === 'live'
-      ? staleMs === null
-        ? 'Live'
-        : 'No updates.'
-      : store.phase === 'connecting'
-        ? 'Connecting…'
-        : 'Reconnecting…';
-  attribute(node, 'data-phase', store.phase === 'live' && staleMs === null ? 'live' : 'lost');
-  setText(/** @type {Element} */ (node.firstElementChild), words);
+  const isFresh = store.phase === 'live' && staleMs === null;
+  attribute(node, 'data-phase', isFresh ? 'live' : 'lost');
+  setText(/** @type {Element} */ (node.firstElementChild), isFresh ? 'Live' : PHASES[store.phase]);
   // The age is outside of the live region, because a screen reader must not read out the seconds.
   setText(/** @type {Element} */ (node.lastElementChild), age);
   document.body.classList.toggle('is-stale', staleMs !== null);

@@ -119,7 +119,8 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     const reader = new PathReader(kept, { startedAtMs, offset: 0 }, source, 4);
     onTestFinished(() => reader.closeFile());
     const lines = [];
-    while (await reader.fill(new AbortController().signal)) {
+    const { signal } = new AbortController();
+    for (await reader.fill(signal); reader.nextLine; await reader.fill(signal)) {
       lines.push(reader.shiftLine().line);
       // Pretends that the file was rotated or emptied.
       startedAtMs = 2;
