@@ -265,11 +265,9 @@ function shapeOf({ limits: _, ship: __, ...shape }) {
 function rateNotices(taps) {
   const names = [...new Set(taps.map(({ name }) => name))];
   return names.flatMap((name) => {
-    const lost = taps.filter((one) => one.name === name).flatMap(({ tap }) => tap.stream.refused()?.recent() ?? []);
-    const all = sumLost(lost);
-    return all
-      ? [`${all.lines} lines (${all.bytes} bytes) of "${name}" exceeded its log rate limit and are lost.`]
-      : [];
+    const own = taps.filter((one) => one.name === name);
+    const all = sumLost(own.flatMap(({ tap }) => tap.stream.refused()?.recent() ?? []));
+    return all ? `${all.lines} lines (${all.bytes} bytes) of "${name}" exceeded its log rate limit and are lost.` : [];
   });
 }
 

@@ -132,11 +132,10 @@ function createForeground(socket, { clock, onGone }) {
     pump();
     if (pending.length === 0) return null;
     let done = () => {};
-    const promise = /** @type {Promise<void>} */ (
-      new Promise((resolve) => {
-        done = resolve;
-      })
-    );
+    /** @type {Promise<void>} */
+    const promise = new Promise((resolve) => {
+      done = resolve;
+    });
     waiting = { promise, done };
     cancelRetry = clock.after(pauseMs, tryAgain);
     return promise;
@@ -179,12 +178,9 @@ function createForeground(socket, { clock, onGone }) {
     notices: () =>
       [...losses].flatMap(([name, lost]) => {
         const recent = lost.recent();
-        return recent
-          ? [
-              `${recent.lines} lines (${recent.bytes} bytes) of "${name}" could not be shown (${recent.reason}) ` +
-                `and are missing there.`,
-            ]
-          : [];
+        if (!recent) return [];
+        const { lines, bytes, reason } = recent;
+        return `${lines} lines (${bytes} bytes) of "${name}" could not be shown (${reason}) and are missing there.`;
       }),
     finish() {
       const nap = new Int32Array(new SharedArrayBuffer(4));

@@ -78,11 +78,15 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
 
   function wanted() {
     const own = [process.pid, control.keeper?.pid ?? 0].filter((pid) => pid > 0).map((pid) => ({ pid, isTree: false }));
-    const { registry } = control;
-    return [...registry.instances.values()]
+    return [...control.registry.instances.values()]
       .filter((instance) => instance.pid > 0 && !instance.exit)
-      .map(({ pid, label }) => ({ pid, isTree: findSlot(registry, label.id)?.app.spec.kind === 'exec' }))
+      .map(({ pid, label }) => ({ pid, isTree: isExec(label.id) }))
       .concat(own);
+  }
+
+  /** @param {number} id */
+  function isExec(id) {
+    return findSlot(control.registry, id)?.app.spec.kind === 'exec';
   }
 
   async function tick() {
@@ -95,13 +99,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
 
   /** Never sends a second request before the keeper has answered the first request. */
   async function askAgents() {
-    if (
-      isAsking ||
-      ![...control.registry.instances.values()].some(
-        ({ label }) => findSlot(control.registry, label.id)?.app.spec.kind !== 'exec',
-      )
-    )
-      return;
+    if (isAsking || [...control.registry.instances.values()].every(({ label }) => isExec(label.id))) return;
     isAsking = true;
     unansweredSinceMs ??= clock.nowMs();
     try {

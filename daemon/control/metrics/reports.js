@@ -74,7 +74,7 @@ export function createReports() {
 }
 
 /**
- * @param {Track} track
+ * @param {Omit<Track, 'recent'>} track
  * @param {number} nowMs
  */
 export function readGauges({ last, before, seenAtMs }, nowMs) {
@@ -97,6 +97,16 @@ export function readGauges({ last, before, seenAtMs }, nowMs) {
     reportAgeMs: ageMs,
   };
 }
+
+const EMPTY = { last: readReport(null), before: null, seenAtMs: 0 };
+
+/**
+ * The gauges of an instance without a report.
+ * @type {{ [K in keyof ReturnType<typeof readGauges>]: null }}
+ */
+export const NO_GAUGES = /** @type {any} */ (
+  Object.fromEntries(Object.keys(readGauges(EMPTY, 0)).map((key) => [key, null]))
+);
 
 /**
  * @param {Track} track

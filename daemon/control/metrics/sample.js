@@ -1,7 +1,7 @@
 import { getSlotHistory } from '../state/registry.js';
 import { briefStatus, createOverview } from '../status/slot-status.js';
 import { percentiles } from './latency.js';
-import { readGauges, computeRates, recentLatencies } from './reports.js';
+import { NO_GAUGES, readGauges, computeRates, recentLatencies } from './reports.js';
 import { spentBySlot, addTotals, toTotals } from './lifetime-totals.js';
 
 /** @import { AppSample, CommonSample, HttpSample } from '../../../lib/shared/metrics.js' */
@@ -22,22 +22,6 @@ import { spentBySlot, addTotals, toTotals } from './lifetime-totals.js';
  */
 
 const SHARES = [0.5, 0.95, 0.99];
-
-/** @type {ReturnType<typeof readGauges> | { [K in keyof ReturnType<typeof readGauges>]: null }} */
-const NO_GAUGES = {
-  heapUsedBytes: null,
-  heapLimitBytes: null,
-  oldSpaceLimitBytes: null,
-  externalBytes: null,
-  elu: null,
-  delayP50Ms: null,
-  delayP99Ms: null,
-  delayMaxMs: null,
-  gcMsPerS: null,
-  handles: null,
-  connections: null,
-  reportAgeMs: null,
-};
 
 /**
  * @typedef {{ tracks: Track[], served: Served | null }} SlotHttp  `tracks`: the existing instances

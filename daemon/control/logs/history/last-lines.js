@@ -49,10 +49,8 @@ export async function lastStarts(content, wanted, { timesFolder, signal, endByte
   if (!reader) return null;
   try {
     const writtenAt = readLineTimes(content, reader, timesFolder);
-    const judge = judgeOf(wanted);
-    return content.compression
-      ? await fromStream(reader, content, { wanted, writtenAt, judge, signal, endBytes })
-      : await fromEnd(reader, content, { wanted, writtenAt, judge, signal, endBytes });
+    const find = content.compression ? fromStream : fromEnd;
+    return await find(reader, content, { wanted, writtenAt, judge: judgeOf(wanted), signal, endBytes });
   } finally {
     reader.close();
   }

@@ -68,12 +68,9 @@ export function createTimes(folder, path, { nowMs }) {
   function flush() {
     flushedAtMs = nowMs();
     if (usedBytes === 0 && kept.bytes > 0) return;
-    const pieces =
-      kept.bytes > 0
-        ? [buffer.subarray(0, usedBytes)]
-        : [formatHeader(startedAtMs, path), buffer.subarray(0, usedBytes)];
-    if (put(folder, file, Buffer.concat(pieces), kept.bytes))
-      kept = { last, bytes: kept.bytes + pieces.reduce((sum, piece) => sum + piece.length, 0) };
+    const header = kept.bytes > 0 ? [] : [formatHeader(startedAtMs, path)];
+    const bytes = Buffer.concat([...header, buffer.subarray(0, usedBytes)]);
+    if (put(folder, file, bytes, kept.bytes)) kept = { last, bytes: kept.bytes + bytes.length };
     else last = kept.last; // Drops moments that could not be stored.
     usedBytes = 0;
   }

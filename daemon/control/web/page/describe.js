@@ -31,6 +31,7 @@ export function detailRows(slots, nowMs) {
   const waiting = slots.filter(({ waitingFor }) => waitingFor);
   const interpreter = slot.interpreter === 'none' ? '' : `, ${[slot.interpreter, ...slot.interpreterArgs].join(' ')}`;
   const nodeVersion = slot.nodeVersion ? `, Node.js ${slot.nodeVersion.replace(/^v/, '')}` : '';
+  const generation = `generation ${Math.max(...slots.map((one) => one.generation))}`;
   const unstable = sum(slots, 'unstableRestarts');
   return [
     ...waiting.map(({ slot: index, waitingFor }) =>
@@ -43,15 +44,9 @@ export function detailRows(slots, nowMs) {
     ...listening(slots),
     fact('User', slot.user),
     ...(slot.version && slot.version !== 'N/A' ? [fact('Version', slot.version)] : []),
-    ...(isOne
-      ? [
-          fact(
-            'Process',
-            `${slot.pid ? `pid ${slot.pid}` : 'none'}, id ${slot.id}, instance ${slot.slot}, generation ` +
-              `${slot.generation}`,
-          ),
-        ]
-      : [fact('Instances', `${slots.length}, generation ${Math.max(...slots.map(({ generation }) => generation))}`)]),
+    isOne
+      ? fact('Process', `${slot.pid ? `pid ${slot.pid}` : 'none'}, id ${slot.id}, instance ${slot.slot}, ${generation}`)
+      : fact('Instances', `${slots.length}, ${generation}`),
     fact('Restarts', `${sum(slots, 'restarts')}${unstable > 0 ? `, ${unstable} of them unstable` : ''}`),
     ...policy(slot),
     ...triggers(slot, nowMs),

@@ -116,8 +116,9 @@ export function createDetail({ place, connection, onGo, onAct }) {
     last = store;
     const { sample } = store;
     if (!sample) return;
-    const own = ownOf(sample);
-    const mine = sample.workers.filter(({ id, name }) => (isApp ? name === target : id === place.worker));
+    /** @type {AppSample | WorkerSample | undefined} */
+    const own = (isApp ? sample.apps : sample.workers).find(isOurs);
+    const mine = sample.workers.filter(isOurs);
     showState(state, { workers: mine });
     state.hidden = mine.length === 0;
     showTitle(mine[0]);
@@ -137,12 +138,9 @@ export function createDetail({ place, connection, onGo, onAct }) {
     showStory(store, own, nowMs);
   }
 
-  /**
-   * @param {MetricsSample} sample
-   * @returns {AppSample | WorkerSample | undefined}
-   */
-  function ownOf({ apps, workers: all }) {
-    return isApp ? apps.find(({ name }) => name === target) : all.find(({ id }) => id === place.worker);
+  /** @param {{ name: string, id?: number }} one  An app or an instance. */
+  function isOurs({ name, id }) {
+    return isApp ? name === target : id === place.worker;
   }
 
   /** @param {WorkerSample | undefined} worker */
@@ -239,9 +237,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     connection
       .request('list', { targets: [target], detail: true })
       .then(({ slots: listed }) => {
-        slots = listed.filter((/** @type {SlotStatus} */ { id, name }) =>
-          isApp ? name === target : id === place.worker,
-        );
+        slots = listed.filter(isOurs);
       })
       .catch(leave);
     if (range !== 1_000) askHistory(6);
@@ -257,10 +253,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
       .request('metrics', { targets: [target], workers: false, history: { stepMs: asked, of, points } })
       .then(({ history }) => {
         if (asked !== range) return;
-        const series = isApp
-          ? history.apps.find((/** @type {{ name: string }} */ { name }) => name === target)
-          : history.workers.find((/** @type {{ id: number }} */ { id }) => id === place.worker);
-        trend = mergeHistory(trend, history, series?.series ?? {});
+        trend = mergeHistory(trend, history, history[of].find(isOurs)?.series ?? {});
         charts.show(trend);
       })
       .catch(leave);

@@ -84,16 +84,8 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   }
 
   function showSort() {
-    for (const th of heads)
-      attribute(
-        th,
-        'aria-sort',
-        th.dataset.field === sort.field
-          ? isNumber(sort.field) === sort.isReversed
-            ? 'ascending'
-            : 'descending'
-          : null,
-      );
+    const order = isNumber(sort.field) === sort.isReversed ? 'ascending' : 'descending';
+    for (const th of heads) attribute(th, 'aria-sort', th.dataset.field === sort.field ? order : null);
   }
 
   /**
@@ -150,7 +142,10 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     const aside = el('span', { className: 'aside' });
     const state = el('span', { className: 'state' });
     const errors = el('span', { className: 'errors' });
-    const figures = FIGURES.map(({ field }) => el('td', { role: 'gridcell', className: `c-${field}` }, el('span')));
+    const cell = (/** @type {string} */ column, /** @type {Element} */ child) =>
+      el('td', { role: 'gridcell', className: `c-${column}` }, child);
+    const names = el('span', { className: 'name' }, more, link, aside);
+    const figures = FIGURES.map(({ field }) => cell(field, el('span')));
     figures[2].append(errors);
     const spark = createSpark();
     const tr = el(
@@ -165,14 +160,10 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
           current = key;
         },
       },
-      el(
-        'th',
-        { scope: 'row', role: 'rowheader', className: 'c-name' },
-        el('span', { className: 'name' }, more, link, aside),
-      ),
-      el('td', { role: 'gridcell', className: 'c-state' }, state),
+      el('th', { scope: 'row', role: 'rowheader', className: 'c-name' }, names),
+      cell('state', state),
       ...figures,
-      el('td', { role: 'gridcell', className: 'c-spark' }, spark.node),
+      cell('spark', spark.node),
     );
     more.hidden = isExpanded === null;
     return { tr, update: show };
