@@ -206,16 +206,10 @@ export function readPageFiles(folder = PAGE_FOLDER) {
   const { resolve } = createRequire(import.meta.url);
   const own = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && Object.hasOwn(TYPES, extname(entry.name)))
-    .map(
-      ({ name }) => /** @type {const} */ ([name === 'index.html' ? '/' : `/${name}`, readPageFile(join(folder, name))]),
-    );
-  const borrowed = Object.entries(OF_PACKAGES).map(
-    ([path, name]) => /** @type {const} */ ([path, readPageFile(resolve(name))]),
-  );
-  const shared = SHARED.map(
-    (path) => /** @type {const} */ ([`/${path}`, readPageFile(fileURLToPath(new URL(path, ROOT)))]),
-  );
-  return new Map([...own, ...borrowed, ...shared]);
+    .map(({ name }) => [name === 'index.html' ? '/' : `/${name}`, join(folder, name)]);
+  const borrowed = Object.entries(OF_PACKAGES).map(([path, name]) => [path, resolve(name)]);
+  const shared = SHARED.map((path) => [`/${path}`, fileURLToPath(new URL(path, ROOT))]);
+  return new Map([...own, ...borrowed, ...shared].map(([path, file]) => [path, readPageFile(file)]));
 }
 
 /**

@@ -196,9 +196,19 @@ function statEach(folder, names, user) {
  * @returns {number | null}  Null if there is no regular file, or we may not enter the folder.
  */
 export function readSize(path, user) {
+  const stat = statFile(path, user, { isFollowing: false });
+  return stat?.isFile() ? stat.size : null;
+}
+
+/**
+ * @param {string} path
+ * @param {User | null} user
+ * @param {Parameters<typeof statAsUser>[2]} [o]
+ * @returns {ReturnType<typeof statAsUser>}  Null if nothing is there, or we may not enter the folder.
+ */
+export function statFile(path, user, o) {
   try {
-    const stat = statAsUser(user, path, { isFollowing: false });
-    return stat?.isFile() ? stat.size : null;
+    return statAsUser(user, path, o);
   } catch {
     return null; // We may not enter the folder, so we can neither read nor remove the file.
   }

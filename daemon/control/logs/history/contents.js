@@ -2,8 +2,7 @@
 // Must not: open or read a log file; content-reader.js does.
 // Start at: findContent(), then findContentAfter(); start-positions.js uses
 // listNewestFirst().
-import { statAsUser } from '../../../../lib/shared/host/as-user.js';
-import { readSegments, listSegmentsByPath } from '../archive/segments.js';
+import { readSegments, listSegmentsByPath, statFile } from '../archive/segments.js';
 import { readStartedAt, timesFilePath } from '../times/format.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
@@ -160,16 +159,4 @@ function firstAfter(older, startedAtMs) {
   return older.find((one) =>
     one.startedAtMs > 0 ? one.startedAtMs > afterMs : /** @type {number} */ (one.endedAtMs) > afterMs,
   );
-}
-
-/**
- * @param {string} path
- * @param {User | null} user
- */
-export function statFile(path, user) {
-  try {
-    return statAsUser(user, path);
-  } catch {
-    return null; // Control may not read the folder, so there is nothing to show.
-  }
 }

@@ -12,9 +12,10 @@
 // In each state the content is open or closed: fill() opens it, closeFile() closes it between two
 // reads.
 import { createYield } from '../../../../lib/shared/yield.js';
+import { statFile } from '../archive/segments.js';
 import { isSamePosition } from '../write/open-file.js';
 import { isInsideLine, openContent, readLineTimes } from './content-reader.js';
-import { findContentAfter, findContent, statFile, UNKNOWN } from './contents.js';
+import { findContentAfter, findContent, UNKNOWN } from './contents.js';
 import { LineQueue } from './line-queue.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, ftruncateSync, readSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeFolderAsUser, openAsUser, renameAsUser, statAsUser } from '../../../../lib/shared/host/as-user.js';
-import { segmentName } from '../archive/segments.js';
+import { segmentName, statFile } from '../archive/segments.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Times } from '../times/times.js' */
@@ -151,19 +151,11 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     }
   }
 
-  function isThere() {
-    try {
-      return statAsUser(user(), path) !== null;
-    } catch {
-      return false; // The next write reports the reason.
-    }
-  }
-
   const isDue = () => nowMs() >= dueAtMs && nowMs() >= rotateAtMs;
 
   return {
     prepare() {
-      if (!file && isThere()) tryToOpen();
+      if (!file && statFile(path, user())) tryToOpen();
     },
     ready() {
       if (nowMs() >= lookAtMs) look();
