@@ -58,9 +58,9 @@ const NEWLINE = 0x0a;
  * @property {LogStream} stream
  * @property {string} path  Its file. Empty: none.
  * @property {LineSplitter | null} splitter  Null: the source is at the beginning of a line.
- * @property {Mark | null} [lineFrom]  Where the unfinished line begins. Null: the source is not in
+ * @property {Position | null} [lineFrom]  Where the unfinished line begins. Null: the source is not in
  *   a line, or not in a file.
- * @property {Mark | null} [writtenTo]  Where the last chunk ended.
+ * @property {Position | null} [writtenTo]  Where the last chunk ended.
  */
 
 /**
@@ -72,7 +72,7 @@ export function createFollowers(nowMs) {
   const followers = new Set();
   /** Sources in the middle of a line of a file. @type {Set<Source>} */
   const midLine = new Set();
-  /** By path. @type {Map<string, Pick<Source, 'splitter' | 'lineFrom' | 'writtenTo'>>} */
+  /** By path. @type {Map<string, Omit<Source, 'slot' | 'stream'>>} */
   const begun = new Map();
 
   /**
@@ -81,14 +81,15 @@ export function createFollowers(nowMs) {
    * @param {(Part | null)[]} parts
    * @param {number} atMs
    */
-  function send({ slot, stream, lineFrom, writtenTo }, lines, parts, atMs) {
+  function send({ slot, stream, path, lineFrom, writtenTo }, lines, parts, atMs) {
     if (lines.length === 0) return;
     const entries = lines.map((line, at) => ({
       ...{ id: slot.id, name: slot.name, stream, line, atMs },
       ...goesOn(parts[at]),
     }));
-    for (const follower of followers)
-      if (follower.wants(slot, stream)) follower.take(entries, lineFrom ?? writtenTo ?? null, parts);
+    const at = lineFrom ?? writtenTo;
+    const mark = at ? { path, ...at } : null;
+    for (const follower of followers) if (follower.wants(slot, stream)) follower.take(entries, mark, parts);
   }
 
   /** @param {Source} source */
@@ -119,17 +120,14 @@ export function createFollowers(nowMs) {
       const splitter = createLineSplitter();
       splitter.skip(line);
       const bytes = splitter.heldBytes();
-      if (bytes === 0) return;
-      const [lineFrom, writtenTo] = [end.offset - bytes, end.offset].map((offset) => ({ ...end, path, offset }));
-      begun.set(path, { splitter, lineFrom, writtenTo });
+      const lineFrom = { ...end, offset: end.offset - bytes };
+      if (bytes > 0) begun.set(path, { path, splitter, lineFrom, writtenTo: end });
     },
     heldFrom() {
-      /** @type {Map<string, Mark>} */
+      /** @type {Map<string, Position>} */
       const found = new Map();
-      for (const { lineFrom } of [...midLine, ...begun.values()]) {
-        const first = lineFrom && found.get(lineFrom.path);
-        if (lineFrom && (!first || isBefore(lineFrom, first))) found.set(lineFrom.path, lineFrom);
-      }
+      for (const { path, lineFrom } of [...midLine, ...begun.values()])
+        if (lineFrom && !isBefore(found.get(path), lineFrom)) found.set(path, lineFrom);
       return found;
     },
     push(source, chunk, at = null) {
@@ -174,11 +172,11 @@ export function goesOn(part) {
 }
 
 /**
- * @param {Position} a
+ * @param {Position | undefined} a
  * @param {Position} b
  */
 function isBefore(a, b) {
-  return a.startedAtMs < b.startedAtMs || (a.startedAtMs === b.startedAtMs && a.offset < b.offset);
+  return a && (a.startedAtMs < b.startedAtMs || (a.startedAtMs === b.startedAtMs && a.offset < b.offset));
 }
 
 /**
@@ -194,14 +192,13 @@ function noteWritten(source, heldBytes, chunkBytes, at) {
     if (heldBytes <= chunkBytes) source.lineFrom = null;
     return;
   }
-  const { path } = source;
   const { startedAtMs } = at;
   const end = at.offset + chunkBytes;
   // If another source has written after the last chunk of this source, or the file was rotated, the
   // line is in two pieces.
   const isOnePiece = heldBytes <= chunkBytes || isSamePosition(writtenTo, at);
-  source.writtenTo = { path, startedAtMs, offset: end };
+  source.writtenTo = { startedAtMs, offset: end };
   if (heldBytes === 0) source.lineFrom = null;
-  else if (isOnePiece) source.lineFrom = { path, startedAtMs, offset: end - heldBytes };
+  else if (isOnePiece) source.lineFrom = { startedAtMs, offset: end - heldBytes };
   else source.lineFrom = lineFrom ?? source.writtenTo;
 }

@@ -83,12 +83,11 @@ export function createExports({ metrics, settings, clock, managerLog, version })
       sender = null;
     }
     if (url === 'none') return;
-    const { createOtlpSender } = await import('./otlp.js');
+    const { createOtlpSender, toOtlp } = await import('./otlp.js');
     sender ??= { ...createOtlpSender(url), url, sentAtMs: -Infinity };
     const nowMs = clock.nowMs();
     if (Math.abs(nowMs - sender.sentAtMs) < intervalMs) return;
     sender.sentAtMs = nowMs;
-    const { toOtlp } = await import('./otlp.js');
     void sender.send(JSON.stringify(toOtlp(await collect(), { version, atMs: nowMs })));
   }
 

@@ -118,10 +118,9 @@ export function createOtlpSender(url, ask = fetch) {
       });
       await response.arrayBuffer();
       problem = response.ok ? null : `it answers with status ${response.status}`;
-      if (response.ok) return true;
-      if (AGAIN.has(response.status)) return false;
-      lost += 1;
-      return true;
+      const isFinished = !AGAIN.has(response.status);
+      if (isFinished && !response.ok) lost += 1;
+      return isFinished;
     } catch (error) {
       const { name, message, cause } = /** @type {Error & { cause?: { code?: string } }} */ (error);
       problem =

@@ -55,11 +55,7 @@ export function parseRecord(line) {
 
 /** @param {Record<string, unknown>} record */
 export function readRecordLevel(record) {
-  for (const key of KEYS) {
-    const level = readLevel(record[key]);
-    if (level) return level;
-  }
-  return null;
+  return KEYS.map((key) => readLevel(record[key])).find((level) => level !== null) ?? null;
 }
 
 /** @param {unknown} value */

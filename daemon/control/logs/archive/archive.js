@@ -250,12 +250,8 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     }
   }
 
-  /** @returns {Promise<void>} */
-  function pause() {
-    return new Promise((resolve) => {
-      clock.after(PAUSE_MS, resolve);
-    });
-  }
+  /** @type {() => Promise<void>} */
+  const pause = () => new Promise((resolve) => void clock.after(PAUSE_MS, resolve));
 
   /** @param {string} app */
   const filesOf = (app) => inventory.files().filter((file) => file.app === app);

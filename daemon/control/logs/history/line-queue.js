@@ -21,26 +21,20 @@ export class LineQueue {
   /** @type {ReadLine[]} */
   #lines = [];
   #nextAt = 0;
-  /** @type {Position} */
-  #position;
-  /** @type {Position} */
-  #takenTo;
+  /** Where the next bytes begin. @type {Position} */
+  position;
+  /**
+   * Where a client continues: after the last line taken, or where the next content begins.
+   * @type {Position}
+   */
+  readTo;
   /** When the unfinished line was started. @type {WrittenAt} */
   #heldWrittenAt = { atMs: null, sortMs: 0 };
 
   /** @param {Position} from */
   constructor(from) {
-    this.#position = from;
-    this.#takenTo = from;
-  }
-
-  get position() {
-    return this.#position;
-  }
-
-  /** Where a client continues: after the last line taken, or where the next content begins. */
-  get readTo() {
-    return this.#takenTo;
+    this.position = from;
+    this.readTo = from;
   }
 
   /** @returns {ReadLine | undefined} */
@@ -51,7 +45,7 @@ export class LineQueue {
   /** @returns {ReadLine} */
   shift() {
     const line = this.#lines[this.#nextAt++];
-    this.#takenTo = line.to;
+    this.readTo = line.to;
     return line;
   }
 
@@ -68,7 +62,7 @@ export class LineQueue {
       this.#lines.push({ line: line.toString('utf8'), part, ...this.#heldWrittenAt, to });
       this.#heldWrittenAt = writtenAt(to.offset);
     });
-    this.#position = { startedAtMs, offset: offset + bytes.length };
+    this.position = { startedAtMs, offset: offset + bytes.length };
   }
 
   /**
@@ -117,8 +111,8 @@ export class LineQueue {
    * @param {number} startedAtMs
    */
   moveTo(startedAtMs) {
-    this.#position = { startedAtMs, offset: 0 };
-    if (this.#splitter.heldBytes() === 0 && !this.next) this.#takenTo = this.position;
+    this.position = { startedAtMs, offset: 0 };
+    if (this.#splitter.heldBytes() === 0 && !this.next) this.readTo = this.position;
   }
 
   /**
@@ -126,8 +120,8 @@ export class LineQueue {
    * @param {number} startedAtMs
    */
   identify(startedAtMs) {
-    this.#position = { ...this.position, startedAtMs };
-    if (this.readTo.startedAtMs === UNKNOWN) this.#takenTo = { ...this.readTo, startedAtMs };
+    this.position = { ...this.position, startedAtMs };
+    if (this.readTo.startedAtMs === UNKNOWN) this.readTo = { ...this.readTo, startedAtMs };
   }
 
   #forgetTaken() {
