@@ -42,21 +42,16 @@ export const PARTING_MS = 1_000;
  */
 function onceOnly(events) {
   let isOver = false;
+  const mute = () => void (isOver = true);
   return {
-    onOpen() {
-      if (!isOver) events.onOpen();
-    },
-    onTaken(count) {
-      if (!isOver) events.onTaken(count);
-    },
+    onOpen: () => isOver || events.onOpen(),
+    onTaken: (count) => isOver || events.onTaken(count),
     onDown(reason) {
       if (isOver) return;
-      isOver = true;
+      mute();
       events.onDown(reason);
     },
-    mute() {
-      isOver = true;
-    },
+    mute,
     isOver: () => isOver,
   };
 }

@@ -1,4 +1,7 @@
 import { write, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
+
+const put = promisify(write);
 
 /** If a write takes longer than this, in ms, the disk counts as slow. */
 const SLOW_MS = 50;
@@ -32,11 +35,6 @@ export function createDisk(nowMono = () => performance.now()) {
   /** @type {(() => void)[]} */
   const waiting = [];
 
-  function ended() {
-    running -= 1;
-    waiting.shift()?.();
-  }
-
   /** @param {number} tookMs */
   function learn(tookMs) {
     quickOnes = tookMs < QUICK_MS ? quickOnes + 1 : 0;
@@ -51,27 +49,21 @@ export function createDisk(nowMono = () => performance.now()) {
       try {
         return writeSync(fd, bytes);
       } finally {
-        if (nowMono() - startedMono > SLOW_MS) {
-          isSlow = true;
-          quickOnes = 0;
-        }
+        learn(nowMono() - startedMono);
       }
     },
-    writeLater(fd, bytes) {
-      return new Promise((resolve, reject) => {
-        const begin = () => {
-          running += 1;
-          const startedMono = nowMono();
-          write(fd, bytes, 0, bytes.length, null, (error, written) => {
-            learn(nowMono() - startedMono);
-            ended();
-            if (error) reject(error);
-            else resolve(written);
-          });
-        };
-        if (running < AT_ONCE_MAX) begin();
-        else waiting.push(begin);
-      });
+    async writeLater(fd, bytes) {
+      if (running < AT_ONCE_MAX) running += 1;
+      else await new Promise((resolve) => waiting.push(() => resolve(undefined)));
+      const startedMono = nowMono();
+      try {
+        return (await put(fd, bytes, 0, bytes.length, null)).bytesWritten;
+      } finally {
+        learn(nowMono() - startedMono);
+        const next = waiting.shift();
+        if (next) next();
+        else running -= 1;
+      }
     },
   };
 }
