@@ -50,12 +50,9 @@ const NO_UTF8 = '\u00ff';
  */
 export function createLineFormat({ logType, logDateFormat, name, id, stream, nowMs }) {
   const dateOf = logDateFormat === null ? null : createDateFormat(logDateFormat);
-  if (logType === 'json')
-    return formatOf(
-      jsonWriter({ name, id, stream, dateOf: dateOf ?? ((atMs) => new Date(atMs).toISOString()) }),
-      nowMs,
-    );
-  return dateOf && formatOf(prefixWriter(dateOf), nowMs);
+  if (logType !== 'json') return dateOf && formatOf(prefixWriter(dateOf), nowMs);
+  const isoDateOf = (/** @type {number} */ atMs) => new Date(atMs).toISOString();
+  return formatOf(jsonWriter({ name, id, stream, dateOf: dateOf ?? isoDateOf }), nowMs);
 }
 
 /**

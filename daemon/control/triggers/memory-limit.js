@@ -85,8 +85,8 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
         tree.bytes > one.limitBytes && tree.pids.length > 1 ? (sharedBytes(tree.pids) ?? tree.bytes) : tree.bytes;
       const { misses } = slots.get(one.id) ?? { misses: 0 };
       slots.set(one.id, { bytes, misses });
-      const isHigher =
-        bytes - one.limitBytes > (worst.get(one.name)?.bytes ?? 0) - (worst.get(one.name)?.one.limitBytes ?? 0);
+      const most = worst.get(one.name);
+      const isHigher = bytes - one.limitBytes > (most ? most.bytes - most.one.limitBytes : 0);
       if (isHigher && ageOf(one) >= pauseMs(one, misses)) worst.set(one.name, { one, bytes });
     }
     for (const { one, bytes } of worst.values()) {

@@ -202,5 +202,5 @@ function missedIn(missedOf) {
  * @returns {Cursor}
  */
 function cursorOf(readers) {
-  return Object.fromEntries([...readers].map(({ file, readTo }) => [file.path, readTo]));
+  return Object.fromEntries([...readers].map(({ file, lines }) => [file.path, lines.readTo]));
 }

@@ -25,12 +25,12 @@ export async function mergeLines(readers, take, signal) {
     await yieldToEventLoop();
   }
   for (let reader = order.first(); reader && !signal.aborted; reader = order.first()) {
-    const wait = take(reader, reader.shiftLine());
+    const wait = take(reader, reader.lines.shift());
     if (wait) await wait;
     // A pattern may need 3 ms for each line.
     const pause = turn();
     if (pause) await pause;
-    if (!reader.nextLine) {
+    if (!reader.lines.next) {
       await yieldToEventLoop();
       await reader.fill(signal);
       open.note(reader);
@@ -57,7 +57,7 @@ export function mergeLinesNow(readers, take) {
   }
   for (let reader = order.first(); reader; reader = order.first()) {
     if (performance.now() > endMono) return false;
-    take(reader, reader.shiftLine());
+    take(reader, reader.lines.shift());
     reader.fillNow();
     order.update();
   }
@@ -92,8 +92,8 @@ function createOrder() {
    * @param {number} number
    */
   function insert(reader, number) {
-    if (!reader.nextLine) return;
-    const { sortMs } = reader.nextLine;
+    if (!reader.lines.next) return;
+    const { sortMs } = reader.lines.next;
     let from = 0;
     for (let to = sorted.length; from < to;) {
       const middle = (from + to) >> 1;
@@ -111,7 +111,7 @@ function createOrder() {
     /** Call this when the next line of the first reader has changed. Without one, the reader leaves. */
     update() {
       const [{ reader, number, sortMs }] = sorted;
-      if (reader.nextLine?.sortMs === sortMs) return;
+      if (reader.lines.next?.sortMs === sortMs) return;
       sorted.shift();
       insert(reader, number);
     },

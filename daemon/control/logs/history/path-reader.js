@@ -23,7 +23,6 @@ import { LineQueue } from './line-queue.js';
 /** @import { Position } from '../write/open-file.js' */
 /** @import { ContentReader, WrittenAt } from './content-reader.js' */
 /** @import { Content, HistorySource } from './contents.js' */
-/** @import { ReadLine } from './line-queue.js' */
 
 /**
  * A log file and its slot. If several slots share the file, the first of these slots.
@@ -49,7 +48,6 @@ const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
 export class PathReader {
   #source;
   #blockBytes;
-  #lines;
   /** @type {'reading' | 'exhausted' | 'stopped'} */
   #state = 'reading';
   /** @type {OpenContent | null} */
@@ -73,7 +71,8 @@ export class PathReader {
     this.file = file;
     this.#source = source;
     this.#blockBytes = blockBytes;
-    this.#lines = new LineQueue(from);
+    /** The lines that were read but not taken yet. */
+    this.lines = new LineQueue(from);
   }
 
   /**
@@ -91,7 +90,7 @@ export class PathReader {
   /** Stops for good. Lines that were not taken are dropped. */
   stop() {
     this.#state = 'stopped';
-    this.#lines.clear();
+    this.lines.clear();
   }
 
   /** Closes the file until the next read. */
@@ -112,7 +111,7 @@ export class PathReader {
   /** Bytes left to read. Infinity: not known. */
   get leftBytes() {
     if (this.isExhausted) return 0;
-    const { startedAtMs, offset } = this.#lines.position;
+    const { startedAtMs, offset } = this.lines.position;
     return startedAtMs === this.#limit.startedAtMs ? this.#limit.offset - offset : Infinity;
   }
 
@@ -122,7 +121,7 @@ export class PathReader {
    */
   async fill(signal) {
     const turn = createYield();
-    while (!this.nextLine && !this.isExhausted && !signal.aborted) {
+    while (!this.lines.next && !this.isExhausted && !signal.aborted) {
       const pause = turn();
       if (pause) await pause;
       const open = this.#openForReading();
@@ -133,7 +132,7 @@ export class PathReader {
 
   /** Like fill(), but in this turn. Stops at a compressed segment. */
   fillNow() {
-    while (!this.nextLine && !this.isExhausted) {
+    while (!this.lines.next && !this.isExhausted) {
       const open = this.#openForReading();
       const readNow = open?.reader.readNow;
       if (open && !readNow) return;
@@ -142,27 +141,13 @@ export class PathReader {
     }
   }
 
-  /** @returns {ReadLine | undefined} */
-  get nextLine() {
-    return this.#lines.next;
-  }
-
-  /** @returns {ReadLine}  Call this only if there is a next line. */
-  shiftLine() {
-    return this.#lines.shift();
-  }
-
-  get readTo() {
-    return this.#lines.readTo;
-  }
-
   /**
    * @param {Buffer | null} block  Null: no bytes could be read, usually at the end of the content.
    * @param {OpenContent | null} open
    */
   #accept(block, open) {
-    if (block && open) this.#lines.append(block, open.writtenAt);
-    else if (!this.#advance() && !this.#lines.finishLine(this.#heldFrom)) this.#state = 'exhausted';
+    if (block && open) this.lines.append(block, open.writtenAt);
+    else if (!this.#advance() && !this.lines.finishLine(this.#heldFrom)) this.#state = 'exhausted';
   }
 
   /** @returns {OpenContent | null}  Null: the limit is reached, or no content can be opened. */
@@ -177,14 +162,14 @@ export class PathReader {
 
   /** @returns {boolean} */
   #openAtPosition() {
-    const { content, isGap } = findContent(this.file.path, this.#lines.position, this.#source);
+    const { content, isGap } = findContent(this.file.path, this.lines.position, this.#source);
     if (isGap) this.#skipTo(content);
     if (!content) return false;
-    if (this.#lines.position.startedAtMs === UNKNOWN) this.#lines.identify(content.startedAtMs);
-    const { offset } = this.#lines.position;
+    if (this.lines.position.startedAtMs === UNKNOWN) this.lines.identify(content.startedAtMs);
+    const { offset } = this.lines.position;
     const reader = openContent(content, offset);
     if (!reader) return false;
-    if (!this.#wasOpened && isInsideLine(reader, offset)) this.#lines.startInsideLine();
+    if (!this.#wasOpened && isInsideLine(reader, offset)) this.lines.startInsideLine();
     this.#wasOpened = true;
     this.#open = { content, reader, writtenAt: readLineTimes(content, reader, this.#source.timesFolder) };
     return true;
@@ -193,24 +178,24 @@ export class PathReader {
   /** Moves to the next content. @returns {boolean}  False: no content follows before the limit. */
   #advance() {
     if (this.#isAtLimit()) return false;
-    const { content, isGap } = findContentAfter(this.file.path, this.#lines.position.startedAtMs, this.#source);
+    const { content, isGap } = findContentAfter(this.file.path, this.lines.position.startedAtMs, this.#source);
     if (!content) return false;
     const isTorn = this.#open?.reader.isTorn() ?? false;
     this.closeFile();
     if (isGap || isTorn) this.#skipTo(content);
-    else this.#lines.moveTo(content.startedAtMs);
+    else this.lines.moveTo(content.startedAtMs);
     return true;
   }
 
   /** @param {Content | null} content  The bytes before this content are missing. */
   #skipTo(content) {
     this.isGap = true;
-    this.#lines.skipTo(content?.startedAtMs ?? null);
+    this.lines.skipTo(content?.startedAtMs ?? null);
   }
 
   #isAtLimit() {
     const { startedAtMs } = this.#limit;
-    return this.leftBytes <= 0 || (startedAtMs > 0 && this.#lines.position.startedAtMs > startedAtMs);
+    return this.leftBytes <= 0 || (startedAtMs > 0 && this.lines.position.startedAtMs > startedAtMs);
   }
 
   /** Returns 0 if opening a content has moved the position to the limit. */

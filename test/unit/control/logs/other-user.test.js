@@ -120,8 +120,8 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     onTestFinished(() => reader.closeFile());
     const lines = [];
     const { signal } = new AbortController();
-    for (await reader.fill(signal); reader.nextLine; await reader.fill(signal)) {
-      lines.push(reader.shiftLine().line);
+    for (await reader.fill(signal); reader.lines.next; await reader.fill(signal)) {
+      lines.push(reader.lines.shift().line);
       // Pretends that the file was rotated or emptied.
       startedAtMs = 2;
       chmodSync(logs, 0);
