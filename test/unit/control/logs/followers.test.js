@@ -20,19 +20,17 @@ function push(text, from = source, startedAtMs = 1) {
   offset += chunk.length;
 }
 
-function follower() {
+function follow() {
   const received = [];
-  const add = () =>
-    followers.add({
-      wants: () => true,
-      take: (entries, mark) => void received.push([entries.map(({ line }) => line), mark?.offset ?? null]),
-    });
-  return { received, add };
+  followers.add({
+    wants: () => true,
+    take: (entries, mark) => void received.push([entries.map(({ line }) => line), mark?.offset ?? null]),
+  });
+  return received;
 }
 
 test('lines carry the position of the first line that is still missing', () => {
-  const { received, add } = follower();
-  add();
+  const received = follow();
   push('one\ntwo\nth');
   push('re');
   push('e\n');
@@ -59,8 +57,7 @@ test('every part of a long line is marked, except the last', () => {
 });
 
 test('lines that are in no file have no position', () => {
-  const { received, add } = follower();
-  add();
+  const received = follow();
   followers.push(source, Buffer.from('one\n'));
   followers.push(source, Buffer.from('two\n'), null);
   expect(received).toEqual([
@@ -71,58 +68,50 @@ test('lines that are in no file have no position', () => {
 
 const heldFrom = () => followers.heldFrom().get(PATH)?.offset ?? null;
 
-function begin(text) {
+function begin(text, end) {
+  offset = end;
   followers.begin(PATH, { startedAtMs: 1, offset }, Buffer.from(text));
 }
 
 test('a follower that joins in the middle of a line gets all of it, and nothing earlier', () => {
   push('one\ntw');
   expect(heldFrom()).toBe(4);
-  const { received, add } = follower();
-  add();
+  const received = follow();
   push('o\n');
   expect(received).toEqual([[['two'], 8]]);
   expect(heldFrom()).toBeNull();
 });
 
 test('so does each one that joins after an earlier control read the start', () => {
-  offset = 6;
-  begin('tw');
+  begin('tw', 6);
   expect(heldFrom()).toBe(4);
-  const [first, second] = [follower(), follower()];
-  first.add();
+  const first = follow();
   push('o ');
   expect(heldFrom()).toBe(4);
-  second.add();
+  const second = follow();
   push('three\n');
-  for (const { received } of [first, second]) expect(received).toEqual([[['two three'], 14]]);
+  for (const received of [first, second]) expect(received).toEqual([[['two three'], 14]]);
 });
 
 test('a long line of an earlier control is cut at the same places', () => {
-  offset = 70_000;
-  begin('x'.repeat(70_000));
+  begin('x'.repeat(70_000), 70_000);
   expect(heldFrom()).toBe(65_536);
-  const { received, add } = follower();
-  add();
+  const received = follow();
   push('y\n');
   expect(received).toEqual([[[`${'x'.repeat(4_464)}y`], 70_002]]);
 });
 
 test('a beginning that another program or a lost chunk has overtaken is dropped', () => {
-  offset = 6;
-  begin('tw');
+  begin('tw', 6);
   offset = 9;
-  const { received, add } = follower();
-  add();
+  const received = follow();
   push('new\n');
   expect(received).toEqual([[['new'], 13]]);
 });
 
 test('a beginning that no source continues is sent when its source ends', () => {
-  offset = 6;
-  begin('tw');
-  const { received, add } = follower();
-  add();
+  begin('tw', 6);
+  const received = follow();
   followers.end(source);
   expect(received).toEqual([[['tw'], 6]]);
   expect(heldFrom()).toBeNull();
@@ -135,8 +124,7 @@ test('a line stays held if its next bytes are not in the file', () => {
 });
 
 test('a line that continues in the next file has its position in the previous one', () => {
-  const { received, add } = follower();
-  add();
+  const received = follow();
   push('one\ntw');
   offset = 0;
   push('o', source, 2);
