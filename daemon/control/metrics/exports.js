@@ -1,10 +1,10 @@
 import { formatAddress } from '../../../lib/shared/address.js';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
 import { createSerial } from '../../../lib/shared/serial.js';
-import { isLocal, remoteNotice, unservedNotice } from '../../../lib/shared/settings/listen-address.js';
+import { isTooFar, remoteNotice, unservedNotice } from '../../../lib/shared/settings/listen-address.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
 
-/** @import { ListenTarget, Unserved } from '../../../lib/shared/settings/listen-address.js' */
+/** @import { Unserved } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { ManagerLog, MetricsSettings } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { Family } from './families.js' */
@@ -150,12 +150,4 @@ function serverNotice({ listen, allowRemote }, reason) {
   const another = listen.kind === 'tcp' ? where.replace(/\d+$/, 'PORT') : 'unix:PATH';
   const instead = `nclust set metrics.listen ${another}`;
   return reason === null ? [] : [unservedNotice({ what, where, reason, instead })];
-}
-
-/**
- * @param {ListenTarget} listen
- * @param {boolean} allowRemote
- */
-function isTooFar(listen, allowRemote) {
-  return !isLocal(listen) && !allowRemote;
 }

@@ -36,14 +36,6 @@ export function isServedAt(address, wanted) {
   return address.host === wanted.host && (wanted.port === 0 || address.port === wanted.port);
 }
 
-/**
- * @param {WebAddress} address
- * @param {boolean} allowRemote
- */
-export function needsAllowRemote(address, allowRemote) {
-  return !isLoopback(address) && !allowRemote;
-}
-
 /** @param {string} host */
 export function reachableHost(host) {
   if (host !== '0.0.0.0' && host !== '::') return host;

@@ -7,20 +7,13 @@ import { TICK_MS } from '../../../lib/shared/metrics.js';
 import { createSerial } from '../../../lib/shared/serial.js';
 import {
   isLoopback,
+  isTooFar,
   remoteNotice,
   unservedNotice,
   WEB_HOST,
   WEB_PORT,
 } from '../../../lib/shared/settings/listen-address.js';
-import {
-  webError,
-  isServedAt,
-  needsAllowRemote,
-  reachableHost,
-  readListen,
-  describeListenError,
-  remoteAddressError,
-} from './address.js';
+import { webError, isServedAt, reachableHost, readListen, describeListenError, remoteAddressError } from './address.js';
 
 /** @import { Unserved, WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { ApiContext, ManagerLog, Settings } from '../context.js' */
@@ -192,7 +185,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     }
     if (open && isServedAt(open.dashboard.address, listen)) return updateRights(open);
     await shut();
-    if (needsAllowRemote(listen, allowRemote)) {
+    if (isTooFar(listen, allowRemote)) {
       problem = null; // The notices report that the settings are wrong.
       return undefined;
     }
@@ -235,7 +228,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
       if (listen.kind === 'none') return [];
       const where = formatAddress(listen);
       const what = 'The dashboard';
-      if (needsAllowRemote(listen, allowRemote)) return [remoteNotice({ what, where, setting: 'web.allow_remote' })];
+      if (isTooFar(listen, allowRemote)) return [remoteNotice({ what, where, setting: 'web.allow_remote' })];
       const instead = `nclust web --listen ${formatAddress({ ...listen, port: 0 })}`;
       return problem === null ? [] : [unservedNotice({ what, where, reason: problem, instead })];
     },

@@ -36,6 +36,14 @@ export function isLocal(target) {
 }
 
 /**
+ * @param {ListenTarget} target
+ * @param {boolean} allowRemote
+ */
+export function isTooFar(target, allowRemote) {
+  return !isLocal(target) && !allowRemote;
+}
+
+/**
  * @param {string} text
  * @returns {string | null}
  */
