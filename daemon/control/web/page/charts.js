@@ -131,8 +131,8 @@ function createChart({ name, title, least }) {
     else if (place.clientWidth > 0) plot = new uPlot(options(), data, place);
     showValue();
     const known = now.series[name].filter((one) => one !== null);
-    const most = `at most ${text(Math.max(...known))} in this range`;
-    const words = known.length === 0 ? 'no data' : `now ${text(now.series[name].at(-1))}, ${most}`;
+    const newest = text(now.series[name].at(-1));
+    const words = known.length > 0 ? `now ${newest}, at most ${text(Math.max(...known))} in this range` : 'no data';
     attribute(place, 'aria-label', `${title}: ${words}`);
     node.classList.toggle('is-empty', known.length === 0);
   }
