@@ -72,7 +72,7 @@ describe('the level of a truncated line', () => {
     expect(detectLevelEarly(text)).toBe(level);
   });
 
-  test('is found quickly in any line', () => {
+  test('the level of a truncated line is found quickly in any line', () => {
     const startedMs = performance.now();
     for (const text of [
       '{"a":' + '['.repeat(65_000),
@@ -94,7 +94,7 @@ describe('a line in parts', () => {
     );
   };
 
-  test('has the level of its beginning, and is shown if the beginning has none', () => {
+  test('a line in parts has the level of its beginning, and is shown if the beginning has none', () => {
     expect(
       verdicts({ level: 'warn' }, [
         ['{"level":40,"b":"', '"}'],
@@ -110,7 +110,7 @@ describe('a line in parts', () => {
     ]);
   });
 
-  test('is found by a match in its beginning', () => {
+  test('a line in parts is found by a match in its beginning', () => {
     expect(
       verdicts({ level: 'warn', grep: { source: 'db', flags: '' } }, [
         ['{"level":40,"b":"db', '"}'],
@@ -139,26 +139,26 @@ describe('the filter', () => {
     return lines.filter((line) => isWanted(line));
   };
 
-  test('without options lets every line through', () => {
+  test('the filter without options lets every line through', () => {
     expect(passing({}, [''])).toEqual(['']);
   });
 
-  test('by level keeps that level and higher ones, and drops lines without a level', () => {
+  test('the filter by level keeps that level and higher ones, and drops lines without a level', () => {
     const lines = ['{"level":30}', '{"level":40}', '{"level":60}', 'plain'];
     expect(passing({ level: 'warn' }, lines)).toEqual(lines.slice(1, 3));
   });
 
-  test('by pattern respects its flags and finds equal lines twice', () => {
+  test('the filter by pattern respects its flags and finds equal lines twice', () => {
     const lines = ['a Timeout', 'a Timeout', 'TIME OUT', 'on time'];
     expect(passing({ grep: { source: 'time.?out', flags: 'i' } }, lines)).toEqual(lines.slice(0, 3));
   });
 
-  test('by level and pattern keeps lines that match both', () => {
+  test('the filter by level and pattern keeps lines that match both', () => {
     const lines = ['{"level":50,"msg":"db"}', '{"level":50}', '{"level":30,"msg":"db"}'];
     expect(passing({ grep: { source: 'db', flags: '' }, level: 'error' }, lines)).toEqual(lines.slice(0, 1));
   });
 
-  test('reads the first 8 KiB of a line', () => {
+  test('the filter reads the first 8 KiB of a line', () => {
     const lines = [8_189, 8_190].map((length) => `${'x'.repeat(length)}end`);
     expect(passing({ grep: { source: 'end', flags: '' } }, lines)).toEqual(lines.slice(0, 1));
   });
