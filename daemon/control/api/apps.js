@@ -21,15 +21,14 @@ import { stopWatching, toggleWatch } from '../triggers/watch.js';
 import {
   BadParams,
   CHANGE_PARAMS,
-  flag,
   list,
   optional,
   readParams,
   record,
   text,
   texts,
+  toggle,
   variables,
-  withDefault,
 } from './params.js';
 import { acceptSpec, createSpecChanger } from './specs.js';
 import { awaitStatuses, statuses } from './status.js';
@@ -46,7 +45,7 @@ export const changes = {
   /** @type {MethodBody} */
   async start(context, params, client) {
     const { specs, targets, force, token, ...o } = readParams(
-      { ...CHANGE_PARAMS, specs: optional(list), targets: optional(texts), force: withDefault(flag, false) },
+      { ...CHANGE_PARAMS, specs: optional(list), targets: optional(texts), force: toggle },
       params,
     );
     if (!specs === !targets) throw new BadParams('specs', 'given, or "targets", but not both');
@@ -69,10 +68,7 @@ export const changes = {
 
   /** @type {MethodBody} */
   async stop(context, params, client) {
-    const { targets, token, watch, ...o } = readParams(
-      { ...CHANGE_PARAMS, targets: texts, watch: withDefault(flag, false) },
-      params,
-    );
+    const { targets, token, watch, ...o } = readParams({ ...CHANGE_PARAMS, targets: texts, watch: toggle }, params);
     const receipt = context.control.mutate('stop', token, (desired) => {
       const ids = selectIds(desired, targets);
       const switched = watch ? changeSpecs(desired, ids, stopWatching) : desired;
@@ -90,7 +86,7 @@ export const changes = {
         env: optional(variables),
         spec: optional(record),
         specs: optional(record),
-        watch: withDefault(flag, false),
+        watch: toggle,
       },
       params,
     );

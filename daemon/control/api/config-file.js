@@ -6,7 +6,7 @@ import { affectedSlots, assertCapacity, rolloutFacts, findSlotIds } from '../req
 import { NOTHING_FRESH } from '../spawn/environment.js';
 import { findApp } from '../state/desired.js';
 import { findSlot, isServing, seatKey, listSeats } from '../state/registry.js';
-import { BadParams, CHANGE_PARAMS, flag, optional, readParams, text, withDefault } from './params.js';
+import { CHANGE_PARAMS, flag, optional, reader, readParams, text, toggle, withDefault } from './params.js';
 import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
 
@@ -24,12 +24,12 @@ export const applyMethods = {
     const { specs: given, ...o } = readParams(
       {
         ...CHANGE_PARAMS,
-        specs: specList,
+        specs: reader(Array.isArray, 'a list'),
         file: optional(text),
         isWhole: withDefault(flag, true),
-        prune: withDefault(flag, false),
-        dryRun: withDefault(flag, false),
-        updateEnv: withDefault(flag, false),
+        prune: toggle,
+        dryRun: toggle,
+        updateEnv: toggle,
       },
       params,
     );
@@ -55,12 +55,6 @@ export const applyMethods = {
     return { plan: receipt.plan ?? [], left, slots: affectedStatuses(context, receipt) };
   },
 };
-
-/** @type {Reader<unknown[]>} */
-function specList(value, path) {
-  if (Array.isArray(value)) return value;
-  throw new BadParams(path, 'a list');
-}
 
 /**
  * Reads env files, because the plan compares their variables. Secrets are read later, and only for

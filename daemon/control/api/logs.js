@@ -8,13 +8,16 @@ import { matcher, select } from '../state/selectors.js';
 import { followerFor } from './live-search.js';
 import {
   BadParams,
-  flag,
+  anyText,
   optional,
+  reader,
   readParams,
-  record,
   readSome,
+  record,
+  recordOf,
   text,
   texts,
+  toggle,
   wholeUpTo,
   withDefault,
 } from './params.js';
@@ -155,34 +158,17 @@ export const subscriptionName = (value, path) => {
 };
 
 /** @type {Reader<{ source: string, flags: string }>} */
-const grep = (value, path) => {
-  const { source, flags = '' } = record(value, path);
-  if (typeof flags !== 'string') throw new BadParams(`${path}.flags`, 'a text');
-  return { source: text(source, `${path}.source`), flags };
-};
+const grep = (value, path) =>
+  readParams({ source: text, flags: withDefault(anyText, '') }, record(value, path), `${path}.`);
 
 /** @type {Reader<typeof LEVELS[number]>} */
-const level = (value, path) => {
-  const known = LEVELS.find((one) => one === value);
-  if (known) return known;
-  throw new BadParams(path, `one of ${LEVELS.join(', ')}`);
-};
+const level = reader((value) => LEVELS.includes(value), `one of ${LEVELS.join(', ')}`);
+
+// `startedAtMs` is negative for a segment without times.
+const POSITION = { startedAtMs: reader(Number.isSafeInteger, 'a whole number'), offset: anyNumber };
 
 /** @type {Reader<Cursor>} */
-const cursor = (value, path) => {
-  const given = Object.entries(record(value, path));
-  return Object.fromEntries(
-    given.map(([key, item]) => {
-      const { startedAtMs, offset } = record(item, `${path}.${key}`);
-      // `startedAtMs` is negative for a segment without times.
-      if (!Number.isSafeInteger(startedAtMs)) throw new BadParams(`${path}.${key}.startedAtMs`, 'a whole number');
-      return [
-        key,
-        { startedAtMs: /** @type {number} */ (startedAtMs), offset: anyNumber(offset, `${path}.${key}.offset`) },
-      ];
-    }),
-  );
-};
+const cursor = recordOf((value, path) => readParams(POSITION, record(value, path), `${path}.`));
 
 /**
  * @typedef {object} LogQuery
@@ -203,7 +189,7 @@ function readLogQuery(params) {
       targets: optional(texts),
       lines: optional(wholeUpTo(LINES_MAX)),
       streams: withDefault(readSome(STREAMS), [...STREAMS]),
-      follow: withDefault(flag, false),
+      follow: toggle,
       since: optional(anyNumber),
       until: optional(anyNumber),
       grep: optional(grep),

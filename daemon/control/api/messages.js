@@ -6,7 +6,7 @@ import { askAbout, reachLiving } from '../app-channel/ask-process.js';
 import { readAppMetadata } from '../app-channel/messages.js';
 import { KeeperRefusal } from '../keeper-link/link.js';
 import { subscriptionName } from './logs.js';
-import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefault } from './params.js';
+import { BadParams, optional, readParams, text, texts, toggle, wholeUpTo, withDefault } from './params.js';
 
 /** @import { ApiContext } from '../context.js' */
 /** @import { FollowedEvent } from '../journal/journal.js' */
@@ -95,7 +95,7 @@ export const messages = {
 
   /** @type {MethodBody} */
   async inspect(context, params) {
-    const { target, stop } = readParams({ target: text, stop: withDefault(flag, false) }, params);
+    const { target, stop } = readParams({ target: text, stop: toggle }, params);
     const [one] = reachLiving(context.control.registry, [target]);
     const { url, was } = await ask(context, one, 'inspect', { isOn: !stop, timeoutMs: INSPECTOR_MS }, INSPECTOR_MS);
     if (![url, was].every((address) => address === null || isInspectorUrl(address)))

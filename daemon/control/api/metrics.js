@@ -3,7 +3,19 @@ import { selectIds } from '../requests/change.js';
 import { subscriptionName } from './logs.js';
 import { queryAppMetadata } from './messages.js';
 import { allSlotIds } from './status.js';
-import { BadParams, flag, optional, readParams, record, readSome, texts, wholeUpTo, withDefault } from './params.js';
+import {
+  BadParams,
+  flag,
+  oneOf,
+  optional,
+  readParams,
+  readSome,
+  record,
+  texts,
+  toggle,
+  wholeUpTo,
+  withDefault,
+} from './params.js';
 
 /** @import { MetricsSample, SeriesName } from '../../../lib/shared/metrics.js' */
 /** @import { ApiContext } from '../context.js' */
@@ -11,7 +23,7 @@ import { BadParams, flag, optional, readParams, record, readSome, texts, wholeUp
 /** @import { MethodBody } from './methods.js' */
 
 const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
-const OF = ['workers', 'apps', 'both', 'host'];
+const OF = /** @type {const} */ (['workers', 'apps', 'both', 'host']);
 
 /** Limit of values in one answer, about 7 MB. */
 const VALUES_MAX = 1_000_000;
@@ -24,11 +36,11 @@ export const metrics = {
   async metrics(context, params, client) {
     const shape = {
       targets: optional(texts),
-      detail: withDefault(flag, false),
-      custom: withDefault(flag, false),
+      detail: toggle,
+      custom: toggle,
       workers: withDefault(flag, true),
       history: optional(record),
-      follow: withDefault(flag, false),
+      follow: toggle,
       subscription: optional(subscriptionName),
     };
     const {
@@ -85,22 +97,20 @@ export const metrics = {
  * @returns {Omit<HistoryOptions, 'ids'>}
  */
 function readHistory(given) {
-  const { series, stepMs, points, of } = readParams(
+  const { series, stepMs, points } = readParams(
     {
       series: withDefault(readSome(NAMES), NAMES),
       stepMs: withDefault(wholeUpTo(10_000), 1_000),
       points: optional(wholeUpTo(STEPS[10000])),
-      of: withDefault((value) => String(value), 'workers'),
     },
     given,
   );
   if (stepMs !== 1_000 && stepMs !== 10_000) throw new BadParams('history.stepMs', '1000 or 10000');
-  if (!OF.includes(of)) throw new BadParams('history.of', OF.map((word) => `"${word}"`).join(' or '));
   return {
     series,
     stepMs,
     points: Math.max(1, Math.min(points ?? Infinity, STEPS[stepMs])),
-    of: /** @type {HistoryOptions['of']} */ (of),
+    of: oneOf(OF)(given.of ?? 'workers', 'history.of'),
   };
 }
 

@@ -18,11 +18,27 @@ export class BadParams extends Error {
  * @typedef {(value: unknown, path: string) => T} Reader  Throws BadParams.
  */
 
-/** @type {Reader<string>} */
-export const text = (value, path) => {
-  if (typeof value === 'string' && value !== '') return value;
-  throw new BadParams(path, 'a text that is not empty');
+/**
+ * @param {(value: any) => boolean} isFit
+ * @param {string} accepted  For the error.
+ * @returns {Reader<any>}
+ */
+export const reader = (isFit, accepted) => (value, path) => {
+  if (isFit(value)) return value;
+  throw new BadParams(path, accepted);
 };
+
+/** @type {Reader<string>} */
+export const text = reader((value) => typeof value === 'string' && value !== '', 'a text that is not empty');
+
+/** @type {Reader<boolean>} */
+export const flag = reader((value) => typeof value === 'boolean', 'true or false');
+
+/** @type {Reader<unknown[]>} */
+export const list = reader((value) => Array.isArray(value) && value.length > 0, 'a list that is not empty');
+
+/** @type {Reader<Record<string, unknown>>} */
+export const record = reader(isRecord, 'an object');
 
 /** @type {Reader<string[]>} */
 export const texts = (value, path) => {
@@ -30,80 +46,73 @@ export const texts = (value, path) => {
   throw new BadParams(path, 'a list of at least one text');
 };
 
-/** @type {Reader<boolean>} */
-export const flag = (value, path) => {
-  if (typeof value === 'boolean') return value;
-  throw new BadParams(path, 'true or false');
-};
+export const anyText = reader((value) => typeof value === 'string', 'a text');
 
-/** @type {Reader<unknown[]>} */
-export const list = (value, path) => {
-  if (Array.isArray(value) && value.length > 0) return value;
-  throw new BadParams(path, 'a list that is not empty');
-};
-
-/** @type {Reader<Record<string, unknown>>} */
-export const record = (value, path) => {
-  if (isRecord(value)) return value;
-  throw new BadParams(path, 'an object');
-};
+/**
+ * @template T
+ * @param {Reader<T>} read
+ * @returns {Reader<Record<string, T>>}
+ */
+export const recordOf = (read) => (value, path) =>
+  Object.fromEntries(Object.entries(record(value, path)).map(([key, item]) => [key, read(item, `${path}.${key}`)]));
 
 /** @type {Reader<Record<string, string>>} */
-export const variables = (value, path) => {
-  const given = record(value, path);
-  for (const [key, item] of Object.entries(given))
-    if (typeof item !== 'string') throw new BadParams(`${path}.${key}`, 'a text');
-  return /** @type {Record<string, string>} */ (given);
-};
+export const variables = recordOf(anyText);
 
 /**
  * @param {number} max
  * @returns {Reader<number>}
  */
-export const wholeUpTo = (max) => (value, path) => {
-  if (Number.isSafeInteger(value) && /** @type {number} */ (value) >= 0 && /** @type {number} */ (value) <= max)
-    return /** @type {number} */ (value);
-  throw new BadParams(path, `a whole number from 0 to ${max}`);
-};
+export const wholeUpTo = (max) =>
+  reader((value) => Number.isSafeInteger(value) && value >= 0 && value <= max, `a whole number from 0 to ${max}`);
 
 /**
  * @template {string} T
  * @param {readonly T[]} words
  * @returns {Reader<T[]>}
  */
-export const readSome = (words) => (value, path) => {
-  if (Array.isArray(value) && value.length > 0 && value.every((item) => words.includes(item))) return value;
-  throw new BadParams(path, `a list of ${words.map((word) => `"${word}"`).join(' and ')}`);
-};
+export const readSome = (words) =>
+  reader(
+    (value) => Array.isArray(value) && value.length > 0 && value.every((item) => words.includes(item)),
+    `a list of ${words.map((word) => `"${word}"`).join(' and ')}`,
+  );
 
 /**
- * @template T
- * @param {Reader<T>} reader
- * @param {T} [fallback]
- * @returns {Reader<T | undefined>}
+ * @template {string} T
+ * @param {readonly T[]} words
+ * @returns {Reader<T>}
  */
-export const optional = (reader, fallback) => (value, path) =>
-  value === undefined || value === null ? fallback : reader(value, path);
+export const oneOf = (words) => reader((value) => words.includes(value), words.map((word) => `"${word}"`).join(' or '));
 
 /**
  * @template T
- * @param {Reader<T>} reader
+ * @param {Reader<T>} read
  * @param {T} fallback
  * @returns {Reader<T>}
  */
-export const withDefault = (reader, fallback) => (value, path) =>
-  value === undefined || value === null ? fallback : reader(value, path);
+export const withDefault = (read, fallback) => (value, path) => read(value ?? fallback, path);
+
+/**
+ * @template T
+ * @param {Reader<T>} read
+ * @returns {Reader<T | undefined>}
+ */
+export const optional = (read) => (value, path) =>
+  value === undefined || value === null ? undefined : read(value, path);
+
+/** A switch that is off unless the client gives it. */
+export const toggle = withDefault(flag, false);
 
 /**
  * @template {Record<string, Reader<any>>} S
  * @param {S} shape
  * @param {Record<string, unknown>} given
+ * @param {string} [at]  For errors: where `given` is, with a dot at the end.
  * @returns {{ [K in keyof S]: ReturnType<S[K]> }}
  */
-export function readParams(shape, given) {
-  return /** @type {any} */ (
-    Object.fromEntries(Object.entries(shape).map(([key, reader]) => [key, reader(given[key], key)]))
-  );
+export function readParams(shape, given, at = '') {
+  const read = Object.entries(shape).map(([key, of]) => [key, of(given[key], at + key)]);
+  return /** @type {any} */ (Object.fromEntries(read));
 }
 
-export const CHANGE_PARAMS = { wait: withDefault(flag, true), progress: withDefault(flag, false), token: text };
+export const CHANGE_PARAMS = { wait: withDefault(flag, true), progress: toggle, token: text };

@@ -1,8 +1,8 @@
-import { BadParams, flag, readParams, text, wholeUpTo, withDefault } from './params.js';
+import { oneOf, readParams, text, toggle, wholeUpTo, withDefault } from './params.js';
 
 /** @import { MethodBody } from './methods.js' */
 
-const KINDS = ['cpu', 'heap', 'heap-sampling'];
+const kind = oneOf(['cpu', 'heap', 'heap-sampling']);
 
 const SPAN_MAX_MS = 3_600_000;
 const LOOK_MS = 200;
@@ -16,10 +16,9 @@ export const profilingMethods = {
   /** @type {MethodBody} */
   async profile(context, params, client) {
     const question = readParams(
-      { target: text, kind: text, durationMs: withDefault(wholeUpTo(SPAN_MAX_MS), 0), file: text },
+      { target: text, kind, durationMs: withDefault(wholeUpTo(SPAN_MAX_MS), 0), file: text },
       params,
     );
-    if (!KINDS.includes(question.kind)) throw new BadParams('kind', KINDS.map((one) => `"${one}"`).join(' or '));
     const { takeProfile } = await import('../profiling/profile.js');
     return takeProfile(context, question, client);
   },
@@ -33,10 +32,7 @@ export const profilingMethods = {
 
   /** @type {MethodBody} */
   async openInspector(context, params, client) {
-    const question = readParams(
-      { target: text, isOver: withDefault(flag, false), isLeftOpen: withDefault(flag, false) },
-      params,
-    );
+    const question = readParams({ target: text, isOver: toggle, isLeftOpen: toggle }, params);
     const { openInspector } = await import('../profiling/profile.js');
     return openInspector(context, question, client);
   },

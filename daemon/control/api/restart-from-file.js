@@ -14,7 +14,7 @@ import {
 } from '../requests/change.js';
 import { keepsScale } from '../state/changes.js';
 import { findApp, replaceApp } from '../state/desired.js';
-import { CHANGE_PARAMS, flag, list, optional, readParams, readSome, text, withDefault } from './params.js';
+import { CHANGE_PARAMS, flag, list, oneOf, optional, readParams, text, toggle, withDefault } from './params.js';
 import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
 
@@ -29,7 +29,7 @@ import { affectedStatuses } from './status.js';
 /** @typedef {'start' | 'restart' | 'reload'} Way */
 
 /** @type {Reader<Way>} */
-const way = (value, path) => readSome(/** @type {const} */ (['start', 'restart', 'reload']))([value], path)[0];
+const way = oneOf(['start', 'restart', 'reload']);
 
 /**
  * The request has a whole spec for each app. An app that is already in the list starts a new
@@ -45,7 +45,7 @@ export const restartFromFileMethods = {
         specs: list,
         how: withDefault(way, 'restart'),
         file: optional(text),
-        isCounted: withDefault(flag, false),
+        isCounted: toggle,
         isFromFile: withDefault(flag, true),
       },
       params,

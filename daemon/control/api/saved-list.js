@@ -9,7 +9,7 @@ import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
 import { finishSlot, startSpecs, stop } from '../state/changes.js';
 import { findApp, merge, emptyDesired, replaceApp } from '../state/desired.js';
 import { isDiskFull, readSealed, writeInNeed, writeSealed } from '../state/durable-file.js';
-import { BadParams, CHANGE_PARAMS, flag, list, readParams, record, text, withDefault } from './params.js';
+import { BadParams, CHANGE_PARAMS, flag, list, readParams, record, text, toggle, withDefault } from './params.js';
 import { awaitStatuses } from './status.js';
 
 /** @import { AppSpec } from '../../../lib/app-spec/types.js' */
@@ -21,10 +21,7 @@ import { awaitStatuses } from './status.js';
 export const savedListMethods = {
   /** @type {MethodBody} */
   save(context, params) {
-    const { force, isEmpty } = readParams(
-      { force: withDefault(flag, false), isEmpty: withDefault(flag, false) },
-      params,
-    );
+    const { force, isEmpty } = readParams({ force: toggle, isEmpty: toggle }, params);
     const apps = isEmpty ? [] : context.control.registry.desired.apps;
     if (apps.length === 0 && !force) {
       throw new NclustError('ERR_NCLUST_EMPTY_LIST', 'There is nothing to save: the list is empty.', {

@@ -1,5 +1,5 @@
 import { describeSettings } from '../../../lib/shared/settings/settings.js';
-import { flag, optional, readParams, text, withDefault } from './params.js';
+import { flag, optional, readParams, text, toggle } from './params.js';
 
 /** @import { MethodBody } from './methods.js' */
 
@@ -36,11 +36,11 @@ export const web = {
   async web(context, params) {
     const { isOff, ...options } = readParams(
       {
-        isOff: withDefault(flag, false),
+        isOff: toggle,
         listen: optional(text),
         mayAct: optional(flag),
         allowRemote: optional(flag),
-        isNewToken: withDefault(flag, false),
+        isNewToken: toggle,
       },
       params,
     );

@@ -11,7 +11,7 @@ import { describeLackingReady } from '../../../lib/app-spec/channel.js';
 import { briefStatus, createOverview, slotStatus } from '../status/slot-status.js';
 import { describeRefusal } from '../update/refusals.js';
 import { queryAppMetadata } from './messages.js';
-import { flag, optional, readParams, text, texts, withDefault } from './params.js';
+import { optional, readParams, text, texts, toggle } from './params.js';
 
 /** @import { BriefStatus, HeldSocket, Hello, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { ApiContext, Client } from '../context.js' */
@@ -38,10 +38,7 @@ export const readings = {
 
   /** @type {MethodBody} */
   async list(context, params) {
-    const { targets, brief, detail } = readParams(
-      { targets: optional(texts), brief: withDefault(flag, false), detail: withDefault(flag, false) },
-      params,
-    );
+    const { targets, brief, detail } = readParams({ targets: optional(texts), brief: toggle, detail: toggle }, params);
     await context.metrics.measureNew();
     const { desired } = context.control.registry;
     const ids = targets ? selectIds(desired, targets) : allSlotIds(context);
