@@ -10,6 +10,7 @@ import {
   readSettingsText,
 } from '../../lib/shared/settings/settings.js';
 import { canCompress, checkCompression } from './logs/archive/compression.js';
+import { notWritten } from './state/durable-file.js';
 
 /** @import { Settings } from './context.js' */
 
@@ -51,16 +52,8 @@ export function createSettings(file, nowMs) {
       replaceFile(file, `${JSON.stringify(record, null, 2)}\n`);
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-      throw new NclustError(
-        'ERR_NCLUST_SETTINGS_FILE',
-        `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`,
-        {
-          hint:
-            'Make room on the disk ("nclust flush" empties the log files) or fix the permissions of ' +
-            'the home, then repeat the command.',
-          cause: error,
-        },
-      );
+      const what = `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`;
+      throw notWritten('ERR_NCLUST_SETTINGS_FILE', what, error);
     }
     lookedAtMs = -Infinity;
   }

@@ -9,11 +9,21 @@ import {
   listSpecs,
   addAffectedSlots,
   filterServing,
+  startFacts,
 } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
 import { beginReload } from '../requests/reload.js';
-import { changeSpecs, remove, renew, resize, markManualScale, startSpecs, stop } from '../state/changes.js';
-import { findApp, merge } from '../state/desired.js';
+import {
+  changeSpecs,
+  keepStopped,
+  remove,
+  renew,
+  resize,
+  markManualScale,
+  startSpecs,
+  stop,
+} from '../state/changes.js';
+import { changeInTurn, findApp, merge } from '../state/desired.js';
 import { renameApp } from '../state/rename.js';
 import { select } from '../state/selectors.js';
 import { deletedStatus } from '../status/slot-status.js';
@@ -145,10 +155,7 @@ export const changes = {
     const { target, instances, token, ...o } = readParams({ ...CHANGE_PARAMS, target: text, instances: text }, params);
     const receipt = context.control.mutate('scale', token, (desired) => {
       const names = [...new Set(select(desired, [target]).map(({ app }) => app.spec.name))];
-      const change = names.reduce(
-        (sum, name) => merge(sum, scaleApp(context, sum.desired, name, instances)),
-        /** @type {Change} */ ({ desired, up: [], gone: [] }),
-      );
+      const change = changeInTurn(desired, names, (sum, name) => scaleApp(context, sum, name, instances));
       assertCapacity(context, 'Scaling', change);
       return { ...change, about: affectedSlots(change.desired, findSlotIds(change.desired, names)) };
     });
@@ -173,22 +180,8 @@ function startGiven({ control, parts, paths }, desired, given, { isForced, fresh
   const unstarted = specs
     .filter(({ name, autostart }) => !autostart && !findApp(desired, name))
     .map(({ name }) => name);
-  const started = startSpecs(desired, specs, { isForced, isIdle, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
-  return keepStopped(started, unstarted);
-}
-
-/**
- * @param {Change} change
- * @param {string[]} names
- * @returns {Change}
- */
-function keepStopped(change, names) {
-  const ids = findSlotIds(change.desired, names);
-  return {
-    ...stop(change.desired, ids, 'start'),
-    up: change.up.filter(({ id }) => !ids.includes(id)),
-    gone: [...change.gone, ...ids],
-  };
+  const started = startSpecs(desired, specs, { isForced, isIdle, ...startFacts(parts) });
+  return keepStopped(started, findSlotIds(started.desired, unstarted), 'start');
 }
 
 /**
@@ -211,10 +204,8 @@ function startAgain(desired, ids, fresh) {
 function restartSlots({ parts }, desired, ids, { change, instances }) {
   if (instances === undefined) return renew(changeSpecs(desired, ids, change), ids, 'restart');
   const apps = desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
-  const resized = apps.reduce(
-    (sum, app) => merge(sum, resize(sum.desired, app, resolveInstances(instances, parts.cpus()))),
-    /** @type {Change} */ ({ desired, up: [], gone: [] }),
-  );
+  const count = resolveInstances(instances, parts.cpus());
+  const resized = changeInTurn(desired, apps, (sum, app) => resize(sum, app, count));
   const left = [...ids.filter((id) => !resized.gone.includes(id)), ...resized.up.map(({ id }) => id)];
   const renewed = renew(changeSpecs(resized.desired, left, change), left, 'restart');
   return merge(resized, renewed);

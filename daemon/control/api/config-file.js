@@ -1,11 +1,10 @@
 import { waitForApps } from '../apply/outcome.js';
 import { planApply } from '../apply/plan.js';
-import { applySteps } from '../apply/steps.js';
+import { carryOut } from '../apply/steps.js';
 import { STARTING_STATES } from '../policy/replace.js';
-import { affectedSlots, assertCapacity, rolloutFacts, findSlotIds } from '../requests/change.js';
 import { NOTHING_FRESH } from '../spawn/environment.js';
 import { findApp } from '../state/desired.js';
-import { findSlot, isServing, seatKey, listSeats } from '../state/registry.js';
+import { findSlot, isServing, seatKey, listSeatsOfSlot } from '../state/registry.js';
 import { CHANGE_PARAMS, flag, optional, reader, readParams, text, toggle, withDefault } from './params.js';
 import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
@@ -13,9 +12,8 @@ import { affectedStatuses } from './status.js';
 /** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { ApplyRequest, ApplyStep, Standing } from '../apply/plan.js' */
 /** @import { ApiContext } from '../context.js' */
-/** @import { Change, Desired, DesiredApp, Receipt } from '../state/desired.js' */
+/** @import { Change, Desired, DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { MethodBody } from './methods.js' */
-/** @import { Reader } from './params.js' */
 
 /** @satisfies {Record<string, MethodBody>} */
 export const applyMethods = {
@@ -49,7 +47,11 @@ export const applyMethods = {
     const { left } = planNow();
     const receipt = control.mutate('apply', o.token, (desired) => {
       const { steps } = planOf(context, desired, applied);
-      return fresh.keep(carryOut(context, desired, steps, applied.file));
+      const alsoAwaited = (/** @type {Change} */ change, /** @type {string[]} */ names) =>
+        pendingSlots(control.registry, change, names);
+      return fresh.keep(
+        carryOut(context, desired, steps, { by: 'apply', what: 'Apply', file: applied.file, alsoAwaited }),
+      );
     });
     if (o.wait) await waitForApps(context, receipt, client, { progress: o.progress });
     return { plan: receipt.plan ?? [], left, slots: affectedStatuses(context, receipt) };
@@ -109,51 +111,18 @@ async function checkAndRead({ parts }, steps) {
 }
 
 /**
- * @param {ApiContext} context
- * @param {Desired} desired
- * @param {ApplyStep[]} steps
- * @param {string | null} file
- * @returns {Change & Pick<Receipt, 'about' | 'plan'>}
- */
-function carryOut(context, desired, steps, file) {
-  const { control, parts } = context;
-  const change = applySteps(desired, steps, {
-    file,
-    cpus: parts.cpus(),
-    nowMs: parts.clock.nowMs(),
-    ...rolloutFacts(control.registry),
-  });
-  const names = steps.map(({ item }) => item.name);
-  const apps = names.flatMap((name) => findApp(change.desired, name) ?? []);
-  const awaited = { ...change, up: [...change.up, ...pendingSlots(context, apps, change)] };
-  assertCapacity(context, 'Apply', awaited);
-  const changed = affectedSlots(change.desired, findSlotIds(change.desired, names));
-  const removed = affectedSlots(desired, change.gone);
-  return { ...awaited, about: [...changed, ...removed], plan: steps.map(({ item }) => item) };
-}
-
-/**
  * Apply also waits for slots that another command is starting, because the apps match the file
  * only when these slots are up.
- * @param {ApiContext} context
- * @param {DesiredApp[]} apps
+ * @param {ApiContext['control']['registry']} registry
  * @param {Change} change
+ * @param {string[]} names
  */
-function pendingSlots({ control: { registry } }, apps, { up }) {
+function pendingSlots(registry, { desired, up }, names) {
   const begun = new Set(up.map(({ id }) => id));
-  const coming = new Set(
-    apps.flatMap((app) =>
-      listSeats(registry, app.spec.name)
-        .filter(({ life }) => STARTING_STATES.has(life.state) && !life.hasFailed)
-        .map(({ id }) => id),
-    ),
-  );
-  return apps.flatMap(({ slots }) =>
-    slots
-      .filter(
-        ({ id, want, former }) =>
-          want === 'up' && !begun.has(id) && findSlot(registry, id) && (former || coming.has(id)),
-      )
-      .map(({ id, generation }) => ({ id, generation })),
-  );
+  const isComing = (/** @type {DesiredSlot} */ { id, former }) =>
+    former || listSeatsOfSlot(registry, id).some(({ life }) => STARTING_STATES.has(life.state) && !life.hasFailed);
+  return names
+    .flatMap((name) => findApp(desired, name)?.slots ?? [])
+    .filter((slot) => slot.want === 'up' && !begun.has(slot.id) && findSlot(registry, slot.id) && isComing(slot))
+    .map(({ id, generation }) => ({ id, generation }));
 }

@@ -2,18 +2,10 @@ import { resolveInstances } from '../../../lib/shared/host/cpus.js';
 import { diffSpecs } from '../../../lib/app-spec/diff.js';
 import { laterFields } from '../../../lib/app-spec/check.js';
 import { waitForApps } from '../apply/outcome.js';
-import { applySteps } from '../apply/steps.js';
-import {
-  affectedSlots,
-  assertCapacity,
-  filterServing,
-  mayServe,
-  readSpawnInputs,
-  rolloutFacts,
-  findSlotIds,
-} from '../requests/change.js';
+import { carryOut } from '../apply/steps.js';
+import { filterServing, mayServe, readSpawnInputs } from '../requests/change.js';
 import { keepsScale } from '../state/changes.js';
-import { findApp, replaceApp } from '../state/desired.js';
+import { findApp } from '../state/desired.js';
 import { CHANGE_PARAMS, flag, list, oneOf, optional, readParams, text, toggle, withDefault } from './params.js';
 import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
@@ -83,18 +75,7 @@ function restartApps(context, desired, specs, { how, file, isCounted }) {
     const instances = resolveInstances(spec.instances, parts.cpus());
     return planStep(control, desired, { ...spec, instances }, { how, isCounted });
   });
-  const applied = applySteps(desired, steps, {
-    file,
-    cpus: parts.cpus(),
-    nowMs: parts.clock.nowMs(),
-    ...rolloutFacts(control.registry),
-  });
-  const names = specs.map(({ name }) => name);
-  const change = { ...applied, desired: recordCommand(applied.desired, names, how) };
-  assertCapacity(context, how === 'reload' ? 'Reload' : 'Start', change);
-  const changed = affectedSlots(change.desired, findSlotIds(change.desired, names));
-  const removed = affectedSlots(desired, change.gone);
-  return { ...change, about: [...changed, ...removed], plan: steps.map(({ item }) => item) };
+  return carryOut(context, desired, steps, { by: how, what: how === 'reload' ? 'Reload' : 'Start', file });
 }
 
 /**
@@ -130,17 +111,4 @@ function planStep(control, desired, declared, { how, isCounted }) {
  */
 function itemOf(name, changes = []) {
   return { name, action: 'start', changes };
-}
-
-/**
- * Records the command in each app, because the death records of the old instances name it.
- * @param {Desired} desired
- * @param {string[]} names
- * @param {Way} by
- */
-function recordCommand(desired, names, by) {
-  return names.reduce((sum, name) => {
-    const app = findApp(sum, name);
-    return app ? replaceApp(sum, { ...app, by }) : sum;
-  }, desired);
 }

@@ -4,11 +4,11 @@ import { explainCode } from '../../../lib/shared/host/as-user.js';
 import { findReplaceable } from '../../../lib/shared/host/replace-file.js';
 import { checkSpec, laterFields } from '../../../lib/app-spec/check.js';
 import { checkCompression } from '../logs/archive/compression.js';
-import { assertCapacity, addAffectedSlots } from '../requests/change.js';
+import { assertCapacity, addAffectedSlots, startFacts } from '../requests/change.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
-import { finishSlot, startSpecs, stop } from '../state/changes.js';
-import { findApp, merge, emptyDesired, replaceApp } from '../state/desired.js';
-import { isDiskFull, readSealed, writeInNeed, writeSealed } from '../state/durable-file.js';
+import { finishSlot, keepStopped, startSpecs } from '../state/changes.js';
+import { changeInTurn, findApp, emptyDesired, replaceApp } from '../state/desired.js';
+import { isDiskFull, notWritten, readSealed, writeInNeed, writeSealed } from '../state/durable-file.js';
 import { BadParams, CHANGE_PARAMS, flag, list, readParams, record, text, toggle, withDefault } from './params.js';
 import { awaitStatuses } from './status.js';
 
@@ -77,16 +77,8 @@ function writeDump({ paths }, apps) {
   try {
     writeInNeed(paths.reserve, paths.dump, () => writeSealed(paths.dump, { v: 1, apps }, `${paths.dump}.bak`));
   } catch (error) {
-    throw new NclustError(
-      'ERR_NCLUST_STATE_WRITE',
-      `The list could not be saved to "${paths.dump}" (${explainCode(error)}).`,
-      {
-        hint:
-          'Make room on the disk ("nclust flush" empties the log files) or fix the permissions of the ' +
-          'home, then repeat the command.',
-        cause: error,
-      },
-    );
+    const message = `The list could not be saved to "${paths.dump}" (${explainCode(error)}).`;
+    throw notWritten('ERR_NCLUST_STATE_WRITE', message, error);
   }
 }
 
@@ -115,25 +107,15 @@ function readDump({ paths }) {
  * @param {DesiredApp[]} saved
  */
 function bringBack({ parts }, desired, saved) {
-  return saved
-    .filter((app) => !findApp(desired, app.spec.name))
-    .reduce((sum, app) => {
-      const spec = { ...laterFields(app.spec), ...checkSpec({ ...app.spec, instances: app.slots.length }) };
-      const started = startSpecs(sum.desired, [spec], {
-        isForced: false,
-        isIdle: () => true,
-        cpus: parts.cpus(),
-        nowMs: parts.clock.nowMs(),
-      });
-      const resting = started.up.filter((_, at) => app.slots[at]?.want === 'down').map(({ id }) => id);
-      const finished = started.up.filter((_, at) => app.slots[at]?.isDone).map(({ id }) => id);
-      const rested = finished.reduce(finishSlot, stop(started.desired, resting, 'resurrect').desired);
-      return merge(sum, {
-        desired: fromWhere(rested, app),
-        up: started.up.filter(({ id }) => !resting.includes(id)),
-        gone: resting,
-      });
-    }, /** @type {Change} */ ({ desired, up: [], gone: [] }));
+  const missing = saved.filter((app) => !findApp(desired, app.spec.name));
+  return changeInTurn(desired, missing, (sum, app) => {
+    const spec = { ...laterFields(app.spec), ...checkSpec({ ...app.spec, instances: app.slots.length }) };
+    const started = startSpecs(sum, [spec], startFacts(parts));
+    const resting = started.up.filter((_, at) => app.slots[at]?.want === 'down').map(({ id }) => id);
+    const finished = started.up.filter((_, at) => app.slots[at]?.isDone).map(({ id }) => id);
+    const change = keepStopped(started, resting, 'resurrect');
+    return { ...change, desired: fromWhere(finished.reduce(finishSlot, change.desired), app) };
+  });
 }
 
 /**
@@ -187,21 +169,12 @@ function readApp({ paths }, app, path) {
  * @returns {Change}  Throws ERR_NCLUST_APP_EXISTS.
  */
 function addImported({ parts }, desired, given) {
-  return given.reduce((sum, { spec, resting }) => {
-    const started = startSpecs(sum.desired, [spec], {
-      isForced: false,
-      isIdle: () => false,
-      cpus: parts.cpus(),
-      nowMs: parts.clock.nowMs(),
-    });
+  return changeInTurn(desired, given, (sum, { spec, resting }) => {
+    const started = startSpecs(sum, [spec], { isIdle: () => false, ...startFacts(parts) });
     const ids = started.up.filter((_, slot) => resting.includes(slot)).map(({ id }) => id);
-    const rested = stop(started.desired, ids, 'import').desired;
+    const change = keepStopped(started, ids, 'import');
     // PM2 shows a job that waits for its next run as stopped.
     const isJob = spec.cronRestart !== null && !spec.autorestart;
-    return merge(sum, {
-      desired: isJob ? ids.reduce(finishSlot, rested) : rested,
-      up: started.up.filter(({ id }) => !ids.includes(id)),
-      gone: ids,
-    });
-  }, /** @type {Change} */ ({ desired, up: [], gone: [] }));
+    return isJob ? { ...change, desired: ids.reduce(finishSlot, change.desired) } : change;
+  });
 }

@@ -72,6 +72,11 @@ export function filterServing(registry, specs) {
   });
 }
 
+/** @param {Pick<Parts, 'cpus' | 'clock'>} parts */
+export function startFacts({ cpus, clock }) {
+  return { cpus: cpus(), nowMs: clock.nowMs() };
+}
+
 /**
  * @param {Registry} registry
  * @returns {RolloutFacts}

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
-import { changeApps, findApp, hasSlot, merge, replaceApp, dropFormer, setSlots } from './desired.js';
+import { changeApps, changeInTurn, findApp, hasSlot, merge, replaceApp, dropFormer, setSlots } from './desired.js';
 
 /** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { DesiredApp, Change, Desired, Rollout, DesiredSlot } from './desired.js' */
@@ -12,54 +12,44 @@ import { changeApps, findApp, hasSlot, merge, replaceApp, dropFormer, setSlots }
  * @param {Desired} desired
  * @param {AppSpec[]} specs
  * @param {object} o
- * @param {boolean} o.isForced
- * @param {(name: string) => boolean} o.isIdle
+ * @param {boolean} [o.isForced]
+ * @param {(name: string) => boolean} [o.isIdle]  Default: all apps are idle.
  * @param {number} o.cpus
  * @param {number} o.nowMs
  */
-export function startSpecs(desired, specs, { isForced, isIdle, cpus, nowMs }) {
-  /** @type {Change} */
-  let change = { desired, up: [], gone: [] };
+export function startSpecs(desired, specs, { isForced = false, isIdle = () => true, cpus, nowMs }) {
   const begun = new Set();
-  for (const given of specs) {
+  return changeInTurn(desired, specs, (sum, given) => {
     const spec = { ...given, instances: resolveInstances(given.instances, cpus) };
-    const app = findApp(change.desired, spec.name);
+    const app = findApp(sum, spec.name);
     const isRunning = app !== null && (begun.has(spec.name) || !isIdle(spec.name));
     if (isRunning && !isForced) throw appExists(app);
-    change = merge(change, startOne(change.desired, app, spec, { isRunning, nowMs }));
     begun.add(spec.name);
-  }
-  return change;
+    return isRunning
+      ? resize(sum, { ...app, spec, by: 'start' }, app.slots.length + spec.instances)
+      : restartAll(
+          resize(sum, app ? { ...clearManualScale(app), spec } : newApp(sum, spec, nowMs), spec.instances),
+          spec,
+        );
+  });
 }
 
 /**
  * @param {Desired} desired
- * @param {DesiredApp | null} app
  * @param {AppSpec & { instances: number }} spec
- * @param {{ isRunning: boolean, nowMs: number }} o
+ * @param {number} nowMs
+ * @returns {DesiredApp}
  */
-function startOne(desired, app, spec, { isRunning, nowMs }) {
-  if (!app)
-    return restartAll(
-      resize(
-        desired,
-        {
-          spec,
-          generation: 0,
-          rollout: restartRollout(1),
-          by: 'start',
-          slots: [],
-          createdAtMs: nowMs,
-          ...ownScope(desired, spec.name),
-        },
-        spec.instances,
-      ),
-      spec.name,
-      'start',
-    );
-  if (!isRunning)
-    return restartAll(resize(desired, { ...clearManualScale(app), spec }, spec.instances), spec.name, 'start');
-  return resize(desired, { ...app, spec, by: 'start' }, app.slots.length + spec.instances);
+function newApp(desired, spec, nowMs) {
+  return {
+    spec,
+    generation: 0,
+    rollout: restartRollout(1),
+    by: 'start',
+    slots: [],
+    createdAtMs: nowMs,
+    ...ownScope(desired, spec.name),
+  };
 }
 
 /**
@@ -128,6 +118,20 @@ export function stop(desired, ids, by) {
     slots: app.slots.map((slot) => (ids.includes(slot.id) ? stopped(slot) : slot)),
   }));
   return { desired: next, up: [], gone: ids };
+}
+
+/**
+ * @param {Change} change
+ * @param {number[]} ids  Slots of the change that stay stopped.
+ * @param {string} by
+ * @returns {Change}
+ */
+export function keepStopped(change, ids, by) {
+  return {
+    ...stop(change.desired, ids, by),
+    up: change.up.filter(({ id }) => !ids.includes(id)),
+    gone: [...change.gone, ...ids],
+  };
 }
 
 /**
@@ -215,21 +219,13 @@ function placeOfNew({ slots, generation, rollout }, want) {
 
 /**
  * @param {Change} change
- * @param {string} name
- * @param {string} by
+ * @param {AppSpec} spec
  */
-function restartAll(change, name, by) {
-  const app = findApp(change.desired, name);
+function restartAll(change, { name }) {
+  const ids = findApp(change.desired, name)?.slots.map(({ id }) => id) ?? [];
   // A new app is already in its first generation. An app in the list needs a new generation.
-  if (!app || app.slots.every((slot) => change.up.some(({ id }) => id === slot.id))) return change;
-  return merge(
-    change,
-    renew(
-      change.desired,
-      app.slots.map((slot) => slot.id),
-      by,
-    ),
-  );
+  if (ids.every((id) => change.up.some((one) => one.id === id))) return change;
+  return merge(change, renew(change.desired, ids, 'start'));
 }
 
 /**

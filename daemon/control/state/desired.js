@@ -111,6 +111,24 @@ export function merge(first, second) {
 
 /**
  * @param {Desired} desired
+ * @returns {Change}
+ */
+export function unchanged(desired) {
+  return { desired, up: [], gone: [] };
+}
+
+/**
+ * @template T
+ * @param {Desired} desired
+ * @param {T[]} items
+ * @param {(desired: Desired, item: T) => Change} change  Gets the result of the change before.
+ */
+export function changeInTurn(desired, items, change) {
+  return items.reduce((sum, item) => merge(sum, change(sum.desired, item)), unchanged(desired));
+}
+
+/**
+ * @param {Desired} desired
  * @param {number[]} ids
  * @param {(app: DesiredApp) => DesiredApp} change
  * @returns {Desired}
@@ -130,6 +148,21 @@ export function replaceApp(desired, app) {
     ? desired.apps.map((other) => (other.spec.name === app.spec.name ? app : other))
     : [...desired.apps, app];
   return { ...desired, apps };
+}
+
+/**
+ * Changes the specs of all generations, because a failed rollout may go back to an earlier one.
+ * @param {DesiredApp} app
+ * @param {(spec: DesiredApp['spec']) => DesiredApp['spec']} change
+ * @returns {DesiredApp}
+ */
+export function changeAllSpecs(app, change) {
+  const { previous } = app;
+  return {
+    ...app,
+    spec: change(app.spec),
+    ...(previous ? { previous: previous.map((past) => ({ ...past, spec: change(past.spec) })) } : {}),
+  };
 }
 
 /**

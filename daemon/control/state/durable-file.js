@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { NclustError } from '../../../lib/shared/errors.js';
 import { findReplaceable, writeNew } from '../../../lib/shared/host/replace-file.js';
 
 /**
@@ -165,6 +166,20 @@ export function writeInNeed(reserve, file, write) {
 export function isDiskFull(error) {
   const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
   return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+/**
+ * @param {'ERR_NCLUST_STATE_WRITE' | 'ERR_NCLUST_SETTINGS_FILE'} code
+ * @param {string} message
+ * @param {unknown} cause
+ */
+export function notWritten(code, message, cause) {
+  return new NclustError(code, message, {
+    hint:
+      'Make room on the disk ("nclust flush" empties the log files) or fix the permissions of the ' +
+      'home, then repeat the command.',
+    cause,
+  });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
-import { findApp, hasSlot } from './desired.js';
+import { changeAllSpecs, findApp, hasSlot } from './desired.js';
 import { findSlot } from './registry.js';
 
 /** @import { DesiredApp, Change, Desired } from './desired.js' */
@@ -38,13 +38,7 @@ export function renameApp(desired, ids, name) {
  * @returns {DesiredApp}
  */
 function withName(app, name) {
-  const withName = (/** @type {DesiredApp['spec']} */ spec) => ({ ...spec, name });
-  return {
-    ...app,
-    scope: app.scope ?? app.spec.name,
-    spec: withName(app.spec),
-    ...(app.previous ? { previous: app.previous.map((past) => ({ ...past, spec: withName(past.spec) })) } : {}),
-  };
+  return { ...changeAllSpecs(app, (spec) => ({ ...spec, name })), scope: app.scope ?? app.spec.name };
 }
 
 /** @param {Registry} registry */

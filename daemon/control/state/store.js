@@ -1,12 +1,11 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
-import { NclustError } from '../../../lib/shared/errors.js';
 import { completeSpec } from '../../../lib/app-spec/check.js';
-import { emptyDesired } from './desired.js';
-import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } from './durable-file.js';
+import { changeAllSpecs, emptyDesired } from './desired.js';
+import { isDiskFull, notWritten, overwriteSealed, readSealed, writeInNeed, writeSealed } from './durable-file.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
 /** @import { ManagerLog } from '../context.js' */
-/** @import { Desired, PastSpec } from './desired.js' */
+/** @import { Desired } from './desired.js' */
 /** @import { Reading } from './durable-file.js' */
 /** @import { Registry } from './registry.js' */
 
@@ -52,7 +51,10 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
       try {
         writeInNeed(reserve, state, () => writeSealed(state, desired, stateBackup));
       } catch (error) {
-        if (!isDiskFull(error) || !saveWithoutRoom({ state, stateBackup }, desired)) throw stateWrite(state, error);
+        if (isDiskFull(error) && saveWithoutRoom({ state, stateBackup }, desired)) return;
+        const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+        const what = `The desired state could not be written to "${state}" (${code ?? message}); nothing was changed.`;
+        throw notWritten('ERR_NCLUST_STATE_WRITE', what, error);
       }
     },
     isMissing: () => !existsSync(state),
@@ -94,15 +96,7 @@ function saveWithoutRoom({ state, stateBackup }, desired) {
  */
 function asDesired(value) {
   const desired = /** @type {Desired} */ (/** @type {unknown} */ (value));
-  const complete = (/** @type {PastSpec} */ past) => ({ ...past, spec: completeSpec(past.spec) });
-  return {
-    ...desired,
-    apps: desired.apps.map((app) => ({
-      ...app,
-      spec: completeSpec(app.spec),
-      ...(app.previous ? { previous: app.previous.map(complete) } : {}),
-    })),
-  };
+  return { ...desired, apps: desired.apps.map((app) => changeAllSpecs(app, completeSpec)) };
 }
 
 /**
@@ -137,22 +131,4 @@ function describeLoss(file, reading, aside, backup) {
       ? ' The state before the last change is used instead.'
       : ' There is no usable copy either, so the list is empty; "nclust resurrect" restores the saved list.';
   return `${what}${kept}${instead}`;
-}
-
-/**
- * @param {string} file
- * @param {unknown} error
- */
-function stateWrite(file, error) {
-  const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-  return new NclustError(
-    'ERR_NCLUST_STATE_WRITE',
-    `The desired state could not be written to "${file}" (${code ?? message}); nothing was changed.`,
-    {
-      hint:
-        'Make room on the disk ("nclust flush" empties the log files) or fix the permissions of the ' +
-        'home, then repeat the command.',
-      cause: error,
-    },
-  );
 }
