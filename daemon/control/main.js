@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { availableCpus } from '../../lib/shared/host/cpus.js';
 import { followLinks } from '../../lib/shared/host/follow-links.js';
 import { findHomeFault } from '../../lib/shared/daemon/home-folders.js';
+import { createIdleGc } from '../../lib/shared/daemon/idle-gc.js';
 import { homeMark } from '../../lib/shared/daemon/home-processes.js';
 import { NclustError } from '../../lib/shared/errors.js';
 import { systemLimits } from '../../lib/shared/host/system-limits.js';
@@ -22,7 +23,6 @@ import { createEventLog } from './journal/log.js';
 import { teeToEventLog } from './journal/manager-events.js';
 import { createHomeKeeping } from './home.js';
 import { systemClock } from './host/clock.js';
-import { createIdleGc } from './host/idle-gc.js';
 import { watchOomKills } from './host/oom-kills.js';
 import { createHolderFinder } from './host/socket-holder.js';
 import { createTreeReader, sharedBytes } from './host/processes.js';
@@ -116,7 +116,7 @@ async function boot() {
   for (const notice of control.registry.notices) managerLog('state-lost', { notice });
   const context = createApiContext(control, parts);
   const pidFiles = createPidFiles(control.registry, { pids: paths.pids, managerLog });
-  const collectWhenIdle = createIdleGc(clock);
+  const collectWhenIdle = createIdleGc();
   control.follow(() => {
     collectWhenIdle();
     pidFiles.sync();

@@ -13,123 +13,99 @@ const INPUT_MAX_BYTES = 64 * 1024;
  * @param {(instanceId: string) => Promise<Child>} o.findChild  Rejects with ESRCH.
  * @param {() => Iterable<Child>} o.children
  * @param {ReturnType<typeof import('./app-messages.js').createAppMessages>} o.messages
+ * @param {(child: Child) => void} o.onRotationChanged
  * @returns {Record<string, Verb>}
  */
-export function createAppVerbs({ findChild, children, messages }) {
-  const deliveries = createDeliveries();
-  return {
-    'subscribe-messages'({ isOn }) {
-      messages.hear(isOn === true);
-    },
-    'app-metadata'() {
-      return {
-        metadata: Object.fromEntries(
-          [...children()]
-            .map((child) => [child.instanceId, messages.keptOf(child)])
-            .filter(([, kept]) => kept.length > 0),
-        ),
-      };
-    },
-    reports() {
-      return {
-        reports: Object.fromEntries(
-          [...children()].filter(({ report }) => report).map(({ instanceId, report }) => [instanceId, report]),
-        ),
-      };
-    },
-    async 'send-message'({ instanceId, message, token }) {
-      const child = await livingOf(findChild, instanceId);
+export function createAppVerbs({ findChild, children, messages, onRotationChanged }) {
+  const deliverOnce = createDeliveries();
+
+  /** Verbs for a process that has not exited. @type {Record<string, (child: Child, params: any) => unknown>} */
+  const ofChild = {
+    'send-message': (child, { message, token }) => {
+      const { instanceId } = child;
       if (!child.hasChannel) throw new KeeperError('ENOTSUP', `instance ${instanceId} has no channel for messages`);
-      return deliveries.once(child, token, () => {
+      return deliverOnce(child, token, () => {
         if (child.waitingChars > CHANNEL_MAX_CHARS)
           throw new KeeperError('EAGAIN', `instance ${instanceId} does not read its messages`);
         if (!child.message(message))
           throw new KeeperError('EPIPE', `instance ${instanceId} has no channel to this keeper`);
       });
     },
-    async write({ instanceId, text, token }) {
-      const child = await livingOf(findChild, instanceId);
-      const { input } = child;
+    write: (child, { text, token }) => {
+      const { input, instanceId } = child;
       if (!input)
         throw new KeeperError('ENOTSUP', `this keeper does not hold the standard input of instance ${instanceId}`);
-      return deliveries.once(child, token, () => {
+      return deliverOnce(child, token, () => {
         if (!input.writable) throw new KeeperError('EPIPE', `instance ${instanceId} has closed its standard input`);
         if (input.writableLength + Buffer.byteLength(text) > INPUT_MAX_BYTES)
           throw new KeeperError('EAGAIN', `instance ${instanceId} does not read its standard input`);
         input.write(text);
       });
     },
-    async inspect({ instanceId, isOn, timeoutMs }) {
-      const child = await livingOf(findChild, instanceId);
-      const answer = await answered(child, { act: 'inspect', isOn }, timeoutMs);
-      if (!answer)
-        throw new KeeperError(
-          child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE',
-          `instance ${instanceId} has no agent to ask`,
-        );
-      return { url: answer.url ?? null, was: answer.was ?? null };
+    inspect: async (child, { isOn, timeoutMs }) => {
+      const { url = null, was = null } = await askAgent(child, { act: 'inspect', isOn }, timeoutMs);
+      return { url, was };
     },
-    async profile({ instanceId, question, timeoutMs }) {
-      const child = await livingOf(findChild, instanceId);
-      const answer = await answered(child, { ...question, act: 'profile' }, timeoutMs);
-      if (!answer)
-        throw new KeeperError(
-          child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE',
-          `instance ${instanceId} has no agent to ask`,
-        );
+    profile: async (child, { question, timeoutMs }) => {
+      const answer = await askAgent(child, { ...question, act: 'profile' }, timeoutMs);
       const { failure = null, bytes = 0, stack = null } = answer;
       return { failure, bytes, stack };
     },
-  };
-}
-
-/**
- * @param {object} o
- * @param {(instanceId: string) => Promise<Child>} o.findChild
- * @param {(child: Child) => void} o.onChanged
- * @returns {Record<string, Verb>}
- */
-export function createRotationVerbs({ findChild, onChanged }) {
-  /** @param {string} instanceId */
-  const living = (instanceId) => livingOf(findChild, instanceId);
-
-  return {
-    async admit({ instanceId }) {
-      const child = await living(instanceId);
+    admit: async (child) => {
       await answered(child, { act: 'admit' });
       child.isGated = false;
-      onChanged(child);
+      onRotationChanged(child);
     },
-    async park({ instanceId }) {
-      const child = await living(instanceId);
+    park: (child) => {
       child.isParked = true;
-      onChanged(child);
+      onRotationChanged(child);
       child.tell({ act: 'park' });
     },
-    async unpark({ instanceId }) {
-      const child = await living(instanceId);
+    unpark: async (child) => {
       await answered(child, { act: 'unpark' });
       child.isParked = false;
-      onChanged(child);
+      onRotationChanged(child);
     },
-    async ping({ instanceId, timeoutMs }) {
-      await answered(await living(instanceId), { act: 'ping' }, timeoutMs);
+    ping: async (child, { timeoutMs }) => void (await answered(child, { act: 'ping' }, timeoutMs)),
+    sample: (child, { everyMs }) => void child.tell({ act: 'sample', everyMs }),
+  };
+
+  /** @param {string} instanceId */
+  const findLiving = async (instanceId) => {
+    const child = await findChild(instanceId);
+    if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has exited`);
+    return child;
+  };
+  const verbs = Object.entries(ofChild).map(([name, verb]) => [
+    name,
+    async (/** @type {any} */ params) => verb(await findLiving(params.instanceId), params),
+  ]);
+
+  return {
+    ...Object.fromEntries(verbs),
+    'subscribe-messages': ({ isOn }) => messages.hear(isOn === true),
+    'app-metadata'() {
+      const kept = [...children()].map((child) => [child.instanceId, messages.keptOf(child)]);
+      return { metadata: Object.fromEntries(kept.filter(([, entries]) => entries.length > 0)) };
     },
-    async sample({ instanceId, everyMs }) {
-      (await living(instanceId)).tell({ act: 'sample', everyMs });
+    reports() {
+      const reporting = [...children()].filter(({ report }) => report);
+      return { reports: Object.fromEntries(reporting.map(({ instanceId, report }) => [instanceId, report])) };
     },
   };
 }
 
 /**
- * @param {(instanceId: string) => Promise<Child>} findChild
- * @param {string} instanceId
- * @returns {Promise<Child>}
+ * @param {Child} child
+ * @param {{ act: string, [key: string]: unknown }} question
+ * @param {number} timeoutMs
+ * @returns {Promise<Record<string, any>>}  Rejects like answered(), and if there is no agent.
  */
-async function livingOf(findChild, instanceId) {
-  const child = await findChild(instanceId);
-  if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has exited`);
-  return child;
+async function askAgent(child, question, timeoutMs) {
+  const answer = await answered(child, question, timeoutMs);
+  if (answer) return answer;
+  const code = child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE';
+  throw new KeeperError(code, `instance ${child.instanceId} has no agent to ask`);
 }
 
 /**
@@ -166,18 +142,16 @@ const TOKENS_KEPT = 256;
 function createDeliveries() {
   /** @type {WeakMap<Child, string[]>} */
   const given = new WeakMap();
-  return {
-    /**
-     * @param {Child} child
-     * @param {unknown} token  Without a token every delivery is new.
-     * @param {() => void} give
-     */
-    once(child, token, give) {
-      const tokens = given.get(child) ?? [];
-      if (typeof token === 'string' && tokens.includes(token)) return { isRepeated: true };
-      give();
-      if (typeof token === 'string') given.set(child, [...tokens, token].slice(-TOKENS_KEPT));
-      return { isRepeated: false };
-    },
+  /**
+   * @param {Child} child
+   * @param {unknown} token  Without a token every delivery is new.
+   * @param {() => void} give
+   */
+  return (child, token, give) => {
+    const tokens = given.get(child) ?? [];
+    if (typeof token === 'string' && tokens.includes(token)) return { isRepeated: true };
+    give();
+    if (typeof token === 'string') given.set(child, [...tokens, token].slice(-TOKENS_KEPT));
+    return { isRepeated: false };
   };
 }

@@ -117,15 +117,6 @@ export class Agents {
     this.#balancer.onRotationChanged(child.scope);
   }
 
-  /** @param {Child} child */
-  onRotationChanged(child) {
-    this.#balancer.onRotationChanged(child.scope);
-  }
-
-  close() {
-    return this.#balancer.close();
-  }
-
   /** Repeats listen() requests that wait for an address, because an orphan may have released it. */
   retryWaiting() {
     for (const { child, message } of this.#sockets.waiting.takeForOrphans()) this.#perform(child, 'listen', message);

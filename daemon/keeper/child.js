@@ -261,51 +261,29 @@ export class Child {
 
   /** @returns {ChildSnapshot} */
   snapshot() {
-    const {
-      instanceId,
-      app,
-      scope,
-      label,
-      pid,
-      startTicks,
-      mode,
-      startedAtMs,
-      bootedAtMs,
-      addresses,
-      listenFailure,
-      isReady,
-      isGated,
-      isParked,
-      isAdopted,
-      exit,
-      isGone,
-      pipes,
-    } = this;
-    const outPipe = pipes ? pathTo(pipes.outPipe, pipes.outFd) : this.outPipe;
-    const errPipe = pipes ? pathTo(pipes.errPipe, pipes.errFd) : this.errPipe;
-    const last = isGone ? { report: this.report } : {};
+    const { pipes } = this;
     return {
-      instanceId,
-      app,
-      scope,
-      label,
-      pid,
-      startTicks,
-      mode,
-      startedAtMs,
-      bootedAtMs,
-      outPipe,
-      errPipe,
-      addresses,
-      listenFailure,
-      isReady,
+      instanceId: this.instanceId,
+      app: this.app,
+      scope: this.scope,
+      label: this.label,
+      pid: this.pid,
+      startTicks: this.startTicks,
+      mode: this.mode,
+      startedAtMs: this.startedAtMs,
+      bootedAtMs: this.bootedAtMs,
+      outPipe: pipes ? pathTo(pipes.outPipe, pipes.outFd) : this.outPipe,
+      errPipe: pipes ? pathTo(pipes.errPipe, pipes.errFd) : this.errPipe,
+      addresses: this.addresses,
+      listenFailure: this.listenFailure,
+      isReady: this.isReady,
       isRetiring: this.retirement !== null,
-      isGated,
-      isParked,
-      isAdopted,
-      exit,
-      isGone,
-      ...last,
+      isGated: this.isGated,
+      isParked: this.isParked,
+      isAdopted: this.isAdopted,
+      exit: this.exit,
+      isGone: this.isGone,
+      ...(this.isGone ? { report: this.report } : {}),
     };
   }
 }

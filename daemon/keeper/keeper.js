@@ -1,5 +1,5 @@
 import { uidOf } from '../../lib/shared/daemon/home-processes.js';
-import { createAppVerbs, createRotationVerbs } from './agent-verbs.js';
+import { createAppVerbs } from './agent-verbs.js';
 import { Agents } from './agents.js';
 import { Balancer } from './balancer.js';
 import { createAppMessages } from './app-messages.js';
@@ -41,6 +41,8 @@ export class Keeper {
   /** @type {Map<string, unknown>} */
   #notes = new Map();
   #sockets;
+  #listeners;
+  #balancer;
   /** Spawns whose process is not in #children yet. @type {Map<string, Promise<unknown>>} */
   #inFlight = new Map();
   #startedAtMs = Date.now();
@@ -75,6 +77,8 @@ export class Keeper {
     const children = () => this.#children.values();
     const listeners = new Listeners();
     const balancer = new Balancer({ listeners, children });
+    this.#listeners = listeners;
+    this.#balancer = balancer;
     this.#sockets = new HeldSockets({
       listeners,
       children,
@@ -109,7 +113,11 @@ export class Keeper {
       retire: (params) => this.retire(params),
       signal: (params) => this.signal(params),
       forget: ({ instanceId }) => this.forget(instanceId),
-      sockets: () => ({ sockets: this.#sockets.describe() }),
+      sockets: () => ({
+        sockets: this.#listeners
+          .all()
+          .map(({ app, scope, bound, users }) => ({ app, scope, ...bound, users: [...users] })),
+      }),
       release: (params) => this.#sockets.unwant(params),
       note: ({ key, value }) => {
         if (value === null) this.#notes.delete(key);
@@ -123,10 +131,7 @@ export class Keeper {
         findChild: (instanceId) => this.#findChild(instanceId),
         children: () => this.#children.values(),
         messages: this.#messages,
-      }),
-      ...createRotationVerbs({
-        findChild: (instanceId) => this.#findChild(instanceId),
-        onChanged: (child) => this.#agents.onRotationChanged(child),
+        onRotationChanged: ({ scope }) => this.#balancer.onRotationChanged(scope),
       }),
     };
   }
@@ -136,7 +141,7 @@ export class Keeper {
     // control needs the pids of the new processes.
     await Promise.allSettled(this.#inFlight.values());
     // Sends copies of the sockets. If this keeper is killed, control gives them to the next keeper.
-    setImmediate(() => this.#sockets.all().forEach((one) => this.#sockets.announce(one)));
+    setImmediate(() => this.#listeners.all().forEach((one) => this.#sockets.announce(one)));
     return {
       version: this.#version,
       protocol: PROTOCOL,
@@ -144,7 +149,7 @@ export class Keeper {
       startedAtMs: this.#startedAtMs,
       isTerminating: this.#isTerminating,
       children: [...this.#children.values()].map((child) => child.snapshot()),
-      listeners: this.#sockets.all().map(describeListener),
+      listeners: this.#listeners.all().map(describeListener),
       notes: Object.fromEntries(this.#notes),
     };
   }
@@ -179,7 +184,7 @@ export class Keeper {
       ends = await openEnds(params, this.#pipes, owner);
       // An app that cannot send handles cannot pass connections on.
       const its = ends ? { ...params, scheduling: /** @type {const} */ ('os') } : params;
-      const sockets = mode === 'fork' ? this.#sockets.ofScope(scope) : [];
+      const sockets = mode === 'fork' ? this.#listeners.ofScope(scope) : [];
       const started = await spawnProcess(its, { ...pipes, in: input?.fd ?? 'ignore' }, ends, sockets);
       const { outPipe, errPipe } = pipes;
       const { pid = 0 } = started;
@@ -249,7 +254,7 @@ export class Keeper {
     if (child.exit) return;
     if (!child.retirement) this.#sockets.restorePaths(child);
     const isDone = retire(child, params, this.#tools);
-    this.#agents.onRotationChanged(child);
+    this.#balancer.onRotationChanged(child.scope);
     isDone.catch((error) => this.#log('retire-failed', { instanceId: params.instanceId, ...describeError(error) }));
   }
 
@@ -295,7 +300,7 @@ export class Keeper {
    */
   async close() {
     await Promise.allSettled(this.#inFlight.values());
-    await this.#agents.close();
+    await this.#balancer.close();
   }
 
   /** @param {() => void} onEmpty */

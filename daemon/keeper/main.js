@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 import { findHomeFault } from '../../lib/shared/daemon/home-folders.js';
+import { createIdleGc } from '../../lib/shared/daemon/idle-gc.js';
 import { closeInherited } from '../../lib/shared/daemon/inherited-descriptors.js';
 import { lowerOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { createControlLink } from './control-link.js';
@@ -23,8 +23,6 @@ import { takeAgentFrom } from './spawn.js';
 /** @import { HomeClaim } from './lock.js' */
 
 const LAUNCHER_FD = 3;
-const IDLE_MS = 2_000;
-
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 async function main() {
@@ -64,7 +62,13 @@ function keep({ env, isInherited, claim, run, digest }) {
   pipes.fill().catch((error) => log('mkfifo-failed', describeError(error)));
 
   const link = createControlLink(log);
-  const keeper = new Keeper({ pipes, version, log, emit: withIdleGc(link.event) });
+  const collectWhenIdle = createIdleGc();
+  /** @type {Emit} */
+  const emit = (...event) => {
+    collectWhenIdle();
+    link.event(...event);
+  };
+  const keeper = new Keeper({ pipes, version, log, emit });
   const keeperSocket = openKeeperSocket({
     claim,
     version,
@@ -118,29 +122,6 @@ function keep({ env, isInherited, claim, run, digest }) {
   if (!isInherited) return supervisor.start();
   supervisor.followParent();
   link.event('keeper-listening', {});
-}
-
-/**
- * Collects garbage some time after the last event, because Node.js does not collect garbage in an
- * idle process (daemon/control/host/idle-gc.js).
- * @param {Emit} emit
- * @returns {Emit}
- */
-function withIdleGc(emit) {
-  /** @type {NodeJS.Timeout | null} */
-  let timer = null;
-  return (...args) => {
-    timer ??= setTimeout(collectGarbage, IDLE_MS).unref();
-    timer.refresh();
-    emit(...args);
-  };
-}
-
-function collectGarbage() {
-  if (!globalThis.gc) return;
-  setFlagsFromString('--compact-on-every-full-gc');
-  globalThis.gc();
-  setFlagsFromString('--no-compact-on-every-full-gc');
 }
 
 /**

@@ -1,10 +1,11 @@
 // The keeper holds both ends of the output pipes. So a program gets no EPIPE when control dies, and
 // the kernel keeps up to 64 KiB of output for the next control. Each instance has separate pipes,
 // so the lines of two instances do not mix.
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { closeSync, constants, existsSync, fchownSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { namesIn } from '../../lib/shared/daemon/files.js';
 import { makeUnnamedPipes, releaseUnnamedPipe } from './host/unnamed-pipes.js';
 import { makeRun } from './lock.js';
@@ -200,17 +201,11 @@ async function makeFifos(paths, run) {
  * @param {NodeJS.ProcessEnv} env
  * @returns {Promise<void>}
  */
-function mkfifo(paths, env) {
-  return new Promise((resolve, reject) => {
-    const child = spawn('mkfifo', ['-m', '600', ...paths], { env, stdio: ['ignore', 'ignore', 'pipe'] });
-    let errorText = '';
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      errorText += text;
-    });
-    child.once('error', reject);
-    child.once('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`mkfifo: ${errorText.trim() || `exit code ${code}`}`)),
-    );
+async function mkfifo(paths, env) {
+  await promisify(execFile)('mkfifo', ['-m', '600', ...paths], { env }).catch((error) => {
+    // A text is the code of a system error.
+    const { code, stderr } = error;
+    throw typeof code === 'string' ? error : new Error(`mkfifo: ${stderr.trim() || `exit code ${code}`}`);
   });
 }
 

@@ -138,15 +138,15 @@ export async function sweep(child, { processTable, log }) {
   const deadline = retirement?.deadline ?? createDeadline(LEFTOVER_GRACE_MS);
   let hasSignalled = retirement?.hasSignalledRelatives ?? false;
   for (let pauseMs = 10; retirement?.tree ?? true; pauseMs = Math.min(pauseMs * 2, 200)) {
-    const left = await leftovers(child, { processTable, log });
+    const left = await findProcesses(child, { processTable, log }, () => retirement?.relatives ?? []);
     if (left?.length === 0) break;
     const isLate = deadline.remainingMs() === 0;
     const isSignalDue = isLate || !hasSignalled;
     const foreign = isSignalDue
-      ? (left ?? []).filter((pid) => signalProcess(pid, isLate ? 'SIGKILL' : 'SIGTERM') === 'forbidden')
+      ? (left ?? []).filter(({ pid }) => signalProcess(pid, isLate ? 'SIGKILL' : 'SIGTERM') === 'forbidden')
       : [];
     if (isLate && left && foreign.length === left.length) {
-      log('leftovers-of-another-user', { instanceId: child.instanceId, pids: foreign });
+      log('leftovers-of-another-user', { instanceId: child.instanceId, pids: foreign.map(({ pid }) => pid) });
       break;
     }
     hasSignalled ||= left !== null;
@@ -154,20 +154,6 @@ export async function sweep(child, { processTable, log }) {
   }
   deadline.clear();
   child.gone();
-}
-
-/**
- * @param {Child} child
- * @param {Tools} tools
- * @returns {Promise<number[] | null>}  null: the table could not be read.
- */
-async function leftovers(child, { processTable, log }) {
-  try {
-    return listRelatives(await processTable(), child, child.retirement?.relatives ?? []).map(({ pid }) => pid);
-  } catch (error) {
-    log('process-table-failed', { instanceId: child.instanceId, ...describeError(error) });
-    return null;
-  }
 }
 
 /**
@@ -197,14 +183,20 @@ async function findRelatives(child, tools) {
  * @param {Tools} tools
  * @returns {Promise<ProcessEntry[] | null>}  With the main process. null: the table could not be read.
  */
-async function findTree(child, { processTable, log }) {
+function findTree(child, tools) {
+  return findProcesses(child, tools, (table) => table.filter(({ pid }) => pid === child.pid));
+}
+
+/**
+ * @param {Child} child
+ * @param {Tools} tools
+ * @param {(table: ProcessEntry[]) => ProcessEntry[]} listKnown
+ * @returns {Promise<ProcessEntry[] | null>}  null: the table could not be read.
+ */
+async function findProcesses(child, { processTable, log }, listKnown) {
   try {
     const table = await processTable();
-    return listRelatives(
-      table,
-      child,
-      table.filter(({ pid }) => pid === child.pid),
-    );
+    return listRelatives(table, child, listKnown(table));
   } catch (error) {
     log('process-table-failed', { instanceId: child.instanceId, ...describeError(error) });
     return null;

@@ -44,25 +44,12 @@ export class HeldSockets {
     this.waiting = createWaiting(children);
   }
 
-  all() {
-    return this.#listeners.all();
-  }
-
-  describe() {
-    return this.all().map(({ app, scope, bound, users }) => ({ app, scope, ...bound, users: [...users] }));
-  }
-
   /**
    * @param {Child} child
    * @param {{ address: string, port: number }} reached
    */
   isRefusedTo(child, reached) {
     return this.#ownPorts.isRefused(child, reached);
-  }
-
-  /** @param {string} scope */
-  ofScope(scope) {
-    return this.#listeners.ofScope(scope);
   }
 
   /**
@@ -276,7 +263,7 @@ export class HeldSockets {
    */
   restorePaths(child) {
     if (!this.#wanted.has(child.scope)) return;
-    const held = this.ofScope(child.scope).filter(({ claim }) => claim.family === 0);
+    const held = this.#listeners.ofScope(child.scope).filter(({ claim }) => claim.family === 0);
     child.budget.run(() => {
       for (const one of held) if (this.#listeners.refresh(one, one.owner)) this.#rebound(one, child);
     });

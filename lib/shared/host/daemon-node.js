@@ -5,7 +5,7 @@
 export const DAEMON_NODE_ARGS = [
   // Without this option, the keeper grows from 21 to 39 MB of private memory in a crash loop.
   '--max-semi-space-size=1',
-  // idle-gc.js in control and daemon/keeper/main.js need this option.
+  // lib/shared/daemon/idle-gc.js needs this option.
   '--expose-gc',
 ];
 
