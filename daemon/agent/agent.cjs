@@ -24,20 +24,15 @@ function start() {
   // variable.
   if (settings === null || typeof process.send !== 'function') return;
   const { requireOnDemand } = loader();
-  const { followPrimary, followWorkers } = /** @type {typeof import('./tree/own-workers.cjs')} */ (
-    requireOnDemand('./tree/own-workers.cjs')
-  );
+  const { followPrimary, followWorkers } = requireOnDemand('./tree/own-workers.cjs');
   if (settings.isOwnWorker) {
-    const { Servers } = /** @type {typeof import('./servers.cjs')} */ (requireOnDemand('./servers.cjs'));
+    const { Servers } = requireOnDemand('./servers.cjs');
     return followPrimary(new Servers(), requireOnDemand);
   }
-  const { onBooted } = /** @type {typeof import('./booted.cjs')} */ (requireOnDemand('./booted.cjs'));
-  const { createChannel } = /** @type {typeof import('./channel.cjs')} */ (requireOnDemand('./channel.cjs'));
-  const { patchListen } = /** @type {typeof import('./listen-patch.cjs')} */ (requireOnDemand('./listen-patch.cjs'));
-
-  const { isLauncher, showHandlers, travel } = /** @type {typeof import('./tree/travel.cjs')} */ (
-    requireOnDemand('./tree/travel.cjs')
-  );
+  const { onBooted } = requireOnDemand('./booted.cjs');
+  const { createChannel } = requireOnDemand('./channel.cjs');
+  const { patchListen } = requireOnDemand('./listen-patch.cjs');
+  const { isLauncher, showHandlers, travel } = requireOnDemand('./tree/travel.cjs');
   if (isLauncher()) {
     showHandlers();
     isAppBehind = travel(`${__dirname}/tree/preload.cjs`);
@@ -83,11 +78,7 @@ function beginVitals(channel, { servers }, requireOnDemand, isMeasured) {
   const onFault = (/** @type {unknown} */ error) =>
     void channel.say({ act: 'fault', part: 'metrics', message: String(error).slice(0, 300) });
   const vitals = {
-    of: () =>
-      (known ??= /** @type {typeof import('./report.cjs')} */ (requireOnDemand('./report.cjs')).createSampler(
-        servers,
-        onFault,
-      )),
+    of: () => (known ??= requireOnDemand('./report.cjs').createSampler(servers, onFault)),
     report: () => known?.report(),
   };
   if (!isMeasured) return vitals;
@@ -106,6 +97,7 @@ function beginVitals(channel, { servers }, requireOnDemand, isMeasured) {
  */
 function handleRequests(channel, sockets, requireOnDemand, vitals, drainWorkers) {
   let takeBack = () => {};
+  const answer = (/** @type {number} */ seq, said = {}) => channel.say({ act: 'answer', seq, ...said });
   channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();
     // Reports the caught signals before the drain too, because the keeper may not wait for the
@@ -128,27 +120,21 @@ function handleRequests(channel, sockets, requireOnDemand, vitals, drainWorkers)
   });
   channel.on('unpark', ({ seq }) => {
     takeBack();
-    sockets.listenAgain((refusal) => channel.say({ act: 'answer', seq, refusal }));
+    sockets.listenAgain((refusal) => answer(seq, { refusal }));
   });
   channel.on('admit', ({ seq }) => {
     sockets.openGate();
-    channel.say({ act: 'answer', seq });
+    answer(seq);
   });
-  channel.on('ping', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
-  channel.on('sample', ({ everyMs }) =>
-    vitals
-      .of()
-      .watch(everyMs, (/** @type {object} */ news) =>
-        channel.say({ act: 'vitals', ...news, connections: sockets.servers.open }),
-      ),
-  );
-  channel.on('inspect', ({ seq, isOn }) =>
-    channel.say({ act: 'answer', seq, ...requireOnDemand('./inspector.cjs').inspect(isOn) }),
-  );
-  channel.on('profile', ({ seq, ...question }) =>
-    requireOnDemand('./profile.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) =>
-      channel.say({ act: 'answer', seq, ...said }),
-    ),
+  channel.on('ping', ({ seq }) => answer(seq, { open: sockets.servers.open }));
+  channel.on('sample', ({ everyMs }) => {
+    const say = (/** @type {object} */ news) =>
+      channel.say({ act: 'vitals', ...news, connections: sockets.servers.open });
+    vitals.of().watch(everyMs, say);
+  });
+  channel.on('inspect', ({ seq, isOn }) => answer(seq, requireOnDemand('./inspector.cjs').inspect(isOn)));
+  channel.on('profile', ({ seq, step, ...question }) =>
+    requireOnDemand('./profile.cjs').profile({ step, ...question, anyPort }, (said) => answer(seq, said)),
   );
   channel.on('close-listeners', () => {
     sockets.closeListening({ isForGood: true }, () => channel.say({ act: 'listeners-closed' }));

@@ -29,17 +29,36 @@ const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
 const starts = [0];
 for (const name of LATER)
   starts.push(starts[starts.length - 1] + readInto(`${__dirname}/${name}.cjs`, starts[starts.length - 1]));
+/**
+ * @typedef {{
+ *   './bind-path.cjs': typeof import('./bind-path.cjs'),
+ *   './booted.cjs': typeof import('./booted.cjs'),
+ *   './channel.cjs': typeof import('./channel.cjs'),
+ *   './drain.cjs': typeof import('./drain.cjs'),
+ *   './inspector.cjs': typeof import('./inspector.cjs'),
+ *   './listen-patch.cjs': typeof import('./listen-patch.cjs'),
+ *   './parking.cjs': typeof import('./parking.cjs'),
+ *   './profile.cjs': typeof import('./profile.cjs'),
+ *   './reconnect.cjs': typeof import('./reconnect.cjs'),
+ *   './report.cjs': typeof import('./report.cjs'),
+ *   './servers.cjs': typeof import('./servers.cjs'),
+ *   './tree/own-workers.cjs': typeof import('./tree/own-workers.cjs'),
+ *   './tree/travel.cjs': typeof import('./tree/travel.cjs'),
+ * }} Files
+ */
+
 /** @type {Map<string, { exports: any }>} */
 const loaded = new Map();
 
 /**
- * @param {string} id  A file that is not in LATER must be loaded at the start of the process.
- * @returns {any}
+ * @template {keyof Files} K
+ * @param {K} id  A file that is not in LATER must be loaded at the start of the process.
+ * @returns {Files[K]}
  */
 function requireOnDemand(id) {
   const known = loaded.get(id);
   if (known) return known.exports;
-  const module = { exports: {} };
+  const module = { exports: /** @type {any} */ ({}) };
   loaded.set(id, module);
   vm.compileFunction(readSource(id), ['module', 'require'], { filename: fileOf(id) })(module, ownOf(id));
   return module.exports;
@@ -53,7 +72,7 @@ function ownOf(id) {
   const folder = id.slice(0, id.lastIndexOf('/') + 1);
   return (wanted) => {
     if (wanted === './loader.cjs') return { requireOnDemand, readSource };
-    return wanted.startsWith('./') ? requireOnDemand(folder + wanted.slice(2)) : require(wanted);
+    return wanted.startsWith('./') ? requireOnDemand(/** @type {any} */ (folder + wanted.slice(2))) : require(wanted);
   };
 }
 

@@ -119,7 +119,6 @@ function span(mine, { domain, start, stop }, durationMs) {
   };
   mine.giveUp = ending(() => {
     session.disconnect();
-    close(mine);
     conclude(mine, { failure: { code: 'EGIVENUP', message: 'the profile was cancelled' } });
   });
   if (start === SPANS.cpu.start)
@@ -134,7 +133,6 @@ function span(mine, { domain, start, stop }, durationMs) {
         session.disconnect();
         write(mine, JSON.stringify(taken));
       } catch (error) {
-        close(mine);
         conclude(mine, { failure: describeFailure(error) });
       }
     }),
@@ -160,8 +158,6 @@ function snapshot(mine) {
       // would free no space.
       tryTo(() => fs.ftruncateSync(fd, 0));
       conclude(mine, { failure: describeFailure(error) });
-    } finally {
-      close(mine);
     }
   });
 }
@@ -183,7 +179,6 @@ function pathOf(file, fd) {
 function write(mine, text) {
   if (mine.fd === null) return;
   fs.writeFile(mine.fd, text, (error) => {
-    close(mine);
     conclude(mine, error ? { failure: describeFailure(error) } : { bytes: Buffer.byteLength(text) });
   });
 }
@@ -193,6 +188,7 @@ function write(mine, text) {
  * @param {NonNullable<Run['outcome']>} outcome
  */
 function conclude(mine, outcome) {
+  close(mine);
   mine.outcome = outcome;
   for (const answer of mine.waiting.splice(0)) tryTo(() => answer(outcome));
 }

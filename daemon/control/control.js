@@ -133,9 +133,7 @@ export class Control {
       throw new NclustError(
         'ERR_NCLUST_SHUTTING_DOWN',
         `The manager is shutting down and does not accept "${method}".`,
-        {
-          hint: 'Run the command again in a moment.',
-        },
+        { hint: 'Run the command again in a moment.' },
       );
     const before = registry.desired;
     const { desired, up, gone, about, root, plan } = change(before);

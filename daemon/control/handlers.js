@@ -10,7 +10,6 @@ import {
   onSpawnRefused,
 } from './loop/keeper-events.js';
 import { reconcile } from './loop/reconcile.js';
-import { readKeeperEvent } from './loop/said-by-apps.js';
 import { step } from './loop/step.js';
 import { adopt } from './recovery/adopt.js';
 import { findApp, getSpec } from './state/desired.js';
@@ -19,7 +18,7 @@ import { renameRunning } from './state/rename.js';
 
 /** @import { ControlEvent, LoopContext } from './context.js' */
 /** @import { Snapshot } from './keeper-link/link.js' */
-/** @import { Instance, Registry } from './state/registry.js' */
+/** @import { Registry } from './state/registry.js' */
 
 /** @type {{ [T in ControlEvent['type']]: (context: LoopContext, event: any) => void }} */
 export const EVENTS = {
@@ -45,27 +44,8 @@ const CHANGES_NO_PLAN = new Set(['booted']);
 function onKeeperEvent(context, { event, data }) {
   const instance = context.registry.instances.get(data.instanceId);
   if (!instance) return adoptUnknown(context, event, data.instanceId);
-  const checked = readEvent(context, instance, event, data);
-  if (!checked) return;
-  keeperEventHandlers[event](context, instance, checked);
+  keeperEventHandlers[event](context, instance, data);
   if (!CHANGES_NO_PLAN.has(event)) reconcile(context, instance.label.name);
-}
-
-/**
- * @param {LoopContext} context
- * @param {Instance} instance
- * @param {string} event
- * @param {object} data
- * @returns {object | null}  Null: invalid data.
- */
-function readEvent(context, { instanceId, label }, event, data) {
-  try {
-    return readKeeperEvent(event, data);
-  } catch (error) {
-    const { message } = /** @type {Error} */ (error);
-    context.parts.managerLog('fact-failed', { app: label.name, id: label.id, instanceId, fact: event, message });
-    return null;
-  }
 }
 
 /**

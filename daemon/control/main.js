@@ -74,13 +74,7 @@ const eventLog = createEventLog({ path: paths.events, nowMs: clock.nowMs, manage
 const managerLog = teeToEventLog(plainManagerLog, eventLog);
 const settings = createSettings(paths.settings, clock.nowMs);
 const timesFolder = join(paths.logs, '.times');
-const archive = createArchive({
-  clock,
-  managerLog,
-  limitsOf: settings.limitsOf,
-  logsFolder: paths.logs,
-  timesFolder,
-});
+const archive = createArchive({ clock, managerLog, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
 archive.hold(ownLogFile, OWN_LOG_LIMITS, 'nclust');
 
 await boot().catch(async (error) => {
@@ -202,22 +196,9 @@ function createApiContext(control, parts) {
     managerLog,
     onTick: parts.oom.refresh,
   });
-  const exports = createExports({
-    metrics,
-    settings: settings.metrics,
-    clock,
-    managerLog,
-    version: readVersion(),
-  });
+  const exports = createExports({ metrics, settings: settings.metrics, clock, managerLog, version: readVersion() });
   const { onTick } = metrics;
-  const web = createWeb({
-    settings,
-    tokenFile: paths.webToken,
-    context: () => context,
-    onTick,
-    clock,
-    managerLog,
-  });
+  const web = createWeb({ settings, tokenFile: paths.webToken, context: () => context, onTick, clock, managerLog });
   const shared = { control, parts, metrics, exports, web, paths, version: readVersion() };
   const triggers = createTriggers(shared, { openWatcher, readTrees: createTreeReader(), sharedBytes });
   const context = { ...shared, triggers };

@@ -106,10 +106,7 @@ const FAULTS_EVER = 20;
 const ACTS = {
   hello: { fields: {}, perS: SELDOM },
   booted: { fields: {}, perS: SELDOM },
-  listen: {
-    fields: { seq: whole, claim: CLAIM, isMeant: maybe(boolean), boundPort: optional(port) },
-    perS: BY_SOCKET,
-  },
+  listen: { fields: { seq: whole, claim: CLAIM, isMeant: maybe(boolean), boundPort: optional(port) }, perS: BY_SOCKET },
   reached: { fields: { seq: whole, address: host, port }, perS: BY_SOCKET },
   bound: { fields: { claim: CLAIM }, perS: BY_SOCKET, bringsSocket: true },
   'socket-used': { fields: { claim: CLAIM }, perS: BY_SOCKET },

@@ -195,15 +195,6 @@ export class FakeKeeper {
   }
 
   /**
-   * Emits the event without a check of its data, as an earlier keeper did.
-   * @param {string} event
-   * @param {object} data
-   */
-  passOn(event, data) {
-    this.#emit(event, data);
-  }
-
-  /**
    * @param {string} instanceId
    * @param {{ responses?: number, errors?: number, delayP99Ms?: number, connections?: number }} vitals
    */

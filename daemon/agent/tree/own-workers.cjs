@@ -58,7 +58,7 @@ function onceOnly(then) {
 /**
  * For a worker.
  * @param {{ all: Set<any>, add: (server: any) => void }} servers
- * @param {(name: string) => any} load
+ * @param {(name: any) => any} load
  */
 function followPrimary(servers, load) {
   const { listen } = net.Server.prototype;

@@ -4,7 +4,7 @@ import { carryOut } from '../apply/steps.js';
 import { STARTING_STATES } from '../policy/replace.js';
 import { NOTHING_FRESH } from '../spawn/environment.js';
 import { findApp } from '../state/desired.js';
-import { findSlot, isServing, seatKey, listSeatsOfSlot } from '../state/registry.js';
+import { findSeat, findSlot, isServing, listSeatsOfSlot } from '../state/registry.js';
 import { CHANGE_PARAMS, flag, optional, reader, readParams, text, toggle, withDefault } from './params.js';
 import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
@@ -84,12 +84,11 @@ function planOf({ control, parts }, desired, applied) {
  * @returns {Standing}
  */
 function readStanding({ registry, keeper }, app) {
-  const slots = new Map(app.slots.map((slot) => [slot.id, slot]));
   return {
     // Until control has connected to a keeper, it cannot know which instances are serving. So an
     // app with a slot that is wanted up counts as serving.
     isServing: keeper === null ? app.slots.some(({ want }) => want === 'up') : isServing(registry, app),
-    hasFailed: (id) => registry.seats.get(seatKey(id, slots.get(id)?.generation ?? 0))?.life.state === 'failed',
+    hasFailed: (slot) => findSeat(registry, slot)?.life.state === 'failed',
   };
 }
 

@@ -14,7 +14,7 @@ import { findApp, getSpec } from '../state/desired.js';
 /**
  * @typedef {object} Standing
  * @property {boolean} isServing  The app serves, or will serve soon.
- * @property {(id: number) => boolean} hasFailed  Control no longer restarts the slot.
+ * @property {(slot: DesiredSlot) => boolean} hasFailed  Control no longer restarts the slot.
  */
 
 /**
@@ -106,7 +106,7 @@ function stepFor(app, spec, standing) {
   const isResting = (/** @type {DesiredSlot} */ slot) =>
     slot.want === 'down' && (!spec.autostart || (slot.isDone === true && !isChanged && !isAskedAgain(app.spec, spec)));
   const awake = app.slots.filter((slot) => !isResting(slot));
-  const down = awake.filter((slot) => slot.want === 'down' || hasFailed(slot.id));
+  const down = awake.filter((slot) => slot.want === 'down' || hasFailed(slot));
   // Compares each slot with its own spec, because after a halted reload some slots may run with an
   // older spec.
   const own = new Map(

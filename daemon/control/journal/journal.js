@@ -2,7 +2,7 @@
 // the manager's log and the followers of events take the fields that they need. Must not: decide
 // anything, or change the desired state. Start at: this file. process-events.js and
 // change-events.js make the records; manager-events.js has the happenings of the manager itself.
-import { findSlot, seatKey } from '../state/registry.js';
+import { findSeat, findSlot } from '../state/registry.js';
 import { newSlotHistory, countRestarts } from '../state/slot-history.js';
 import { toLogEntry } from './process-events.js';
 
@@ -110,7 +110,7 @@ function processEvents(registry, record, nowMs) {
     at: death?.atMs ?? nowMs,
   });
   if (type === 'ready') {
-    const begunBy = registry.seats.get(seatKey(id, generation))?.begunBy;
+    const begunBy = findSeat(registry, { id, generation })?.begunBy;
     return [word('online', 'online', false), ...(begunBy ? [word(begunBy, 'online', true)] : [])];
   }
   if (type === 'gave-up') return [word('restart overlimit', 'errored', false)];

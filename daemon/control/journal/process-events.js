@@ -1,6 +1,6 @@
 import { findErrorLine } from '../../../lib/shared/death-text.js';
 import { findApp } from '../state/desired.js';
-import { seatKey, findSeatOfInstance } from '../state/registry.js';
+import { findSeat, findSeatOfInstance } from '../state/registry.js';
 import { noteRolloutBegun } from './change-events.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
@@ -61,13 +61,7 @@ export function publishStep({ journal, registry, parts }, seat, happenings) {
  * @param {boolean} isAsked
  */
 export function publishDeath({ journal, registry }, label, death, isAsked) {
-  journal.publish({
-    type: 'died',
-    at: death.atMs,
-    ...placeIn(registry, label, death.instanceId),
-    death,
-    isAsked,
-  });
+  journal.publish({ type: 'died', at: death.atMs, ...placeIn(registry, label, death.instanceId), death, isAsked });
 }
 
 /**
@@ -135,9 +129,9 @@ function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
  * @param {Registry} registry
  * @param {Seat} seat
  */
-function progressOf({ desired, seats }, { name }) {
-  const slots = findApp(desired, name)?.slots.filter((slot) => slot.former && slot.want === 'up') ?? [];
-  const step = slots.filter(({ id, generation }) => seats.get(seatKey(id, generation))?.life.state === 'up').length;
+function progressOf(registry, { name }) {
+  const slots = findApp(registry.desired, name)?.slots.filter((slot) => slot.former && slot.want === 'up') ?? [];
+  const step = slots.filter((slot) => findSeat(registry, slot)?.life.state === 'up').length;
   return { type: step === 1 ? 'rollout:canary' : 'rollout:step', step, of: slots.length };
 }
 
@@ -152,10 +146,7 @@ const CHARS_KEPT = 1_000;
 export function lastWords(lines) {
   const words = findErrorLine(lines);
   const kept = endOf(lines);
-  return {
-    ...(words ? { words } : {}),
-    ...(kept.length > 0 ? { lines: kept } : {}),
-  };
+  return { ...(words ? { words } : {}), ...(kept.length > 0 ? { lines: kept } : {}) };
 }
 
 /** @param {string[]} lines */

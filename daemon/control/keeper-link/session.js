@@ -122,9 +122,7 @@ export class KeeperSession {
     return new NclustError(
       'ERR_NCLUST_DAEMON_UNREACHABLE',
       `${what}, so nclust can neither start nor stop a process now. The apps keep running.`,
-      {
-        hint: `Changes are saved, and nclust makes them later. To get another keeper, run: ${next}`,
-      },
+      { hint: `Changes are saved, and nclust makes them later. To get another keeper, run: ${next}` },
     );
   }
 

@@ -39,6 +39,8 @@ function booted(context, instance, { atMs }) {
   if (seat) step(context, seat, { type: 'booted' });
 }
 
+const FAULT_MAX_CHARS = 300;
+
 /**
  * Logs that a part of the agent has stopped: the app has replaced something that this part uses.
  * @param {LoopContext} context
@@ -46,13 +48,8 @@ function booted(context, instance, { atMs }) {
  * @param {{ part: string, message: string }} data
  */
 function agentFailed(context, { label, instanceId }, { part, message }) {
-  context.parts.managerLog('agent-failed', {
-    app: label.name,
-    id: label.id,
-    instanceId,
-    part,
-    message,
-  });
+  const fault = { part, message: message.slice(0, FAULT_MAX_CHARS) };
+  context.parts.managerLog('agent-failed', { app: label.name, id: label.id, instanceId, ...fault });
 }
 
 /**

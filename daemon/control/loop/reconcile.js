@@ -7,7 +7,7 @@ import { watchInstances } from '../rollout/compare.js';
 import { superviseRollout } from '../rollout/supervise.js';
 import { findApp, getSpec } from '../state/desired.js';
 import { hasSurplus } from '../state/keeper-deaths.js';
-import { isAppScope, getSlotHistory, getScope, seatKey, listSeats } from '../state/registry.js';
+import { findSeat, isAppScope, getSlotHistory, getScope, seatKey, listSeats } from '../state/registry.js';
 import { step } from './step.js';
 
 /** @import { LoopContext } from '../context.js' */
@@ -62,9 +62,7 @@ function goalOf(registry, app) {
  */
 function carryOut(context, app, action) {
   const { registry } = context;
-  const { id, generation } = action;
-  const seat =
-    action.do === 'start' ? openSeat(registry, app, id, generation) : registry.seats.get(seatKey(id, generation));
+  const seat = action.do === 'start' ? openSeat(registry, app, action) : findSeat(registry, action);
   if (!seat) return;
   /** @type {LifeEvent} */
   const event =
@@ -108,10 +106,9 @@ function seatViewOf({ instances }, { id, generation, life, spec, instanceId }) {
 /**
  * @param {Registry} registry
  * @param {DesiredApp | null} app
- * @param {number} id
- * @param {number} generation
+ * @param {{ id: number, generation: number }} place
  */
-function openSeat(registry, app, id, generation) {
+function openSeat(registry, app, { id, generation }) {
   const slot = app?.slots.find((slot) => slot.id === id)?.slot ?? 0;
   return addSeat(registry, {
     id,
@@ -188,22 +185,16 @@ function releaseSockets(context, name) {
   const app = findApp(registry.desired, name);
   // For a removed app, compares names, because control knows only the name. Excludes scopes that
   // another app uses now.
-  const isOwned = app
-    ? (/** @type {string} */ scope) => isAppScope(scope, app)
-    : (/** @type {string} */ scope, /** @type {Set<string>} */ names) =>
-        names.has(name) && !registry.desired.apps.some((one) => isAppScope(scope, one));
-  const owned = [...registry.openScopes].filter(([scope, names]) => isOwned(scope, names));
+  const isOwned = (/** @type {[string, Set<string>]} */ [scope, names]) =>
+    app ? isAppScope(scope, app) : names.has(name) && !registry.desired.apps.some((one) => isAppScope(scope, one));
+  const owned = [...registry.openScopes].filter(isOwned);
   if (owned.length === 0) return;
-  const hasFailed = (/** @type {DesiredSlot} */ slot) =>
-    registry.seats.get(seatKey(slot.id, slot.generation))?.life.state === 'failed';
-  const usesKeeper = (/** @type {DesiredSlot} */ slot) => !registry.histories.get(slot.id)?.hasNoChannel;
-  const needed = isBeingCleared(registry, name)
-    ? new Set()
-    : new Set(
-        app?.slots
-          .filter((slot) => goalSlot(registry, slot).want === 'up' && !hasFailed(slot) && usesKeeper(slot))
-          .map((slot) => getScope(app.spec, slot.slot, app.scope)),
-      );
+  const isNeeded = (/** @type {DesiredSlot} */ slot) =>
+    goalSlot(registry, slot).want === 'up' &&
+    findSeat(registry, slot)?.life.state !== 'failed' &&
+    !registry.histories.get(slot.id)?.hasNoChannel;
+  const slots = isBeingCleared(registry, name) ? undefined : app?.slots.filter(isNeeded);
+  const needed = new Set(slots?.map(({ slot }) => app && getScope(app.spec, slot, app.scope)));
   for (const [scope, names] of owned) {
     if (needed.has(scope)) continue;
     registry.openScopes.delete(scope);

@@ -5,7 +5,6 @@ import { writeNote } from '../keeper-link/tell.js';
 import { EFFECTS, recordFinishedSlot, newInstance } from '../loop/effects.js';
 import { attachLogs, forgetSlot, rememberReady, retireSurplus } from '../loop/keeper-events.js';
 import { addSeat } from '../loop/reconcile.js';
-import { isAddress } from '../loop/said-by-apps.js';
 import { step } from '../loop/step.js';
 import { BACKOFF_MAX_MS } from '../policy/restart-policy.js';
 import { isExcused, isReady } from '../rollout/readiness.js';
@@ -67,7 +66,7 @@ function instanceOf(context, child) {
     pid,
     startedAtMs,
     bootedAtMs,
-    addresses: addresses.filter(isAddress),
+    addresses,
     listenFailure,
     isReady,
     isStray,

@@ -36,19 +36,14 @@ export async function takeOverOrphans(context, { notes, children, known }) {
       new Set(context.registry.desired.apps.flatMap(uidsOf)),
     )
     .filter((orphan) => !held.has(orphan.instanceId));
-  const labelled = orphans.map((orphan, nth) => ({
-    orphan,
-    label: labelOf(context, orphan, known, nth),
-  }));
+  const labelled = orphans.map((orphan, nth) => ({ orphan, label: labelOf(context, orphan, known, nth) }));
   if (orphans.length > 0)
     context.parts.managerLog('orphans-found', {
       count: orphans.length,
       pids: orphans.map(({ pid }) => pid).slice(0, PIDS_LOGGED),
     });
-  replaceLater(
-    context,
-    labelled.map(({ label }) => label.id),
-  );
+  const ids = labelled.map(({ label }) => label.id);
+  replaceLater(context, ids);
   const taken = await Promise.all(
     labelled.map(({ orphan, label }) => take(context, orphan, label, known.get(orphan.instanceId))),
   );
@@ -149,7 +144,7 @@ function renewed(registry, app, ids) {
     change: (spec) => spec,
     // During a rollback window the new instances are on probation, so they do not count as up. If
     // their replacements fail, the slots return to the old generation.
-    isUp: (id, generation) => !app.rollout.windowMs && isUp(registry, id, generation),
+    isUp: (slot) => !app.rollout.windowMs && isUp(registry, slot),
     isBeside: ({ spec }) => spec.kind === 'node',
   }).desired;
 }

@@ -82,7 +82,7 @@ export function startFacts({ cpus, clock }) {
  * @returns {RolloutFacts}
  */
 export function rolloutFacts(registry) {
-  return { isUp: (id, generation) => isUp(registry, id, generation), isBeside: (app) => isBeside(registry, app) };
+  return { isUp: (slot) => isUp(registry, slot), isBeside: (app) => isBeside(registry, app) };
 }
 
 /**

@@ -9,7 +9,7 @@ import { changeApps, dropFormer, getSpec, setSlots } from '../state/desired.js';
 
 /**
  * @typedef {object} RolloutFacts
- * @property {(id: number, generation: number) => boolean} isUp
+ * @property {(slot: DesiredSlot) => boolean} isUp
  * @property {(app: DesiredApp) => boolean} isBeside  Old and new instances can run together.
  */
 
@@ -51,7 +51,7 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
  * @returns {DesiredApp}
  */
 export function haltRollout(app, failure, isUp) {
-  const slots = app.slots.map((slot) => (isUp(slot.id, slot.generation) ? dropFormer(slot) : asBefore(slot)));
+  const slots = app.slots.map((slot) => (isUp(slot) ? dropFormer(slot) : asBefore(slot)));
   return setSlots({ ...app, rollout: { ...app.rollout, isGuarded: false, failure } }, slots);
 }
 
@@ -90,9 +90,7 @@ export function finishRollout(app) {
  * @param {RolloutFacts['isUp']} isUp
  */
 function formerOf(slot, isUp) {
-  return slot.former && !isUp(slot.id, slot.generation)
-    ? slot.former
-    : { want: slot.want, generation: slot.generation };
+  return slot.former && !isUp(slot) ? slot.former : { want: slot.want, generation: slot.generation };
 }
 
 /**
@@ -101,11 +99,7 @@ function formerOf(slot, isUp) {
  */
 function asBefore(slot) {
   if (!slot.former) return slot;
-  return {
-    ...dropFormer(slot),
-    want: slot.former.want === 'down' ? 'down' : 'up',
-    generation: slot.former.generation,
-  };
+  return { ...dropFormer(slot), want: slot.former.want === 'down' ? 'down' : 'up', generation: slot.former.generation };
 }
 
 /**

@@ -4,7 +4,7 @@
 import { describeEnd } from '../../../lib/shared/death-text.js';
 import { findApp, replaceApp, getSpec } from '../state/desired.js';
 import { saveIfPossible } from '../state/store.js';
-import { getSlotHistory, seatKey, listSeatsOfSlot } from '../state/registry.js';
+import { findSeat, getSlotHistory, listSeatsOfSlot } from '../state/registry.js';
 import { finishRollout, haltRollout, rollBack } from './changes.js';
 import { pingInstances, findComplaint } from './compare.js';
 
@@ -32,19 +32,18 @@ export function superviseRollout(context, name) {
   const slots = app.slots.filter((slot) => slot.former && slot.want === 'up');
   const fault = faultOf(context, app, slots);
   if (fault) return giveUp(context, app, slots, fault);
-  if (slots.some((slot) => !isUp(registry, slot.id, slot.generation))) return undefined;
+  if (slots.some((slot) => !isUp(registry, slot))) return undefined;
   return keepWindowOpen(context, app, slots)
     ? undefined
     : saveRollout(context, app, finishRollout(app), 'rollout-done');
 }
 
 /**
- * @param {Registry} registry
- * @param {number} id
- * @param {number} generation
+ * @param {Pick<Registry, 'seats'>} registry
+ * @param {{ id: number, generation: number }} place
  */
-export function isUp(registry, id, generation) {
-  return registry.seats.get(seatKey(id, generation))?.life.state === 'up';
+export function isUp(registry, place) {
+  return findSeat(registry, place)?.life.state === 'up';
 }
 
 /**
@@ -54,18 +53,12 @@ export function isUp(registry, id, generation) {
  * @returns {Pick<Failure, 'reason' | 'slots'> | null}
  */
 function faultOf({ registry, parts }, app, slots) {
-  const failed = slots.filter((slot) => hasFailed(registry, slot)).map((slot) => notUpOf(registry, app, slot));
+  const failed = slots
+    .filter((slot) => findSeat(registry, slot)?.life.state === 'failed')
+    .map((slot) => notUpOf(registry, app, slot));
   if (failed.length > 0) return { reason: `instance ${failed[0].slot} ${failed[0].reason}`, slots: failed };
   const complaint = findComplaint(registry, app, parts.clock.nowMs());
   return complaint ? { reason: complaint, slots: [] } : null;
-}
-
-/**
- * @param {Registry} registry
- * @param {DesiredSlot} slot
- */
-function hasFailed(registry, { id, generation }) {
-  return registry.seats.get(seatKey(id, generation))?.life.state === 'failed';
 }
 
 /**
@@ -84,9 +77,7 @@ function giveUp(context, app, slots, fault) {
     ...fault,
     atMs: parts.clock.nowMs(),
   };
-  const next = isBackWanted
-    ? rollBack(app, failure)
-    : haltRollout(app, failure, (id, generation) => isUp(registry, id, generation));
+  const next = isBackWanted ? rollBack(app, failure) : haltRollout(app, failure, (slot) => isUp(registry, slot));
   saveRollout(context, app, next, isBackWanted ? 'rollout-rolled-back' : 'rollout-halted');
 }
 
@@ -109,7 +100,7 @@ function hasReplaced(registry, { id, former }) {
  */
 function notUpOf(registry, app, { id, slot, generation }) {
   const { deaths } = getSlotHistory(registry, id);
-  const instanceId = registry.seats.get(seatKey(id, generation))?.instanceId;
+  const instanceId = findSeat(registry, { id, generation })?.instanceId;
   const death = deaths.find((one) => one.instanceId === instanceId) ?? deaths.at(-1);
   const reason = death ? describeEnd(death, getSpec(app, generation)) : 'did not come up';
   const { lastLines = [], listenFailure } = death ?? {};

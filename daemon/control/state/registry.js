@@ -226,10 +226,15 @@ export function isWanted(registry, seat) {
   const slot = findSlot(registry, seat.id)?.slot;
   if (registry.ending !== null || slot?.want !== 'up') return false;
   if (slot.generation === seat.generation) return true;
-  return (
-    slot.former?.generation === seat.generation &&
-    registry.seats.get(seatKey(seat.id, slot.generation))?.life.state !== 'up'
-  );
+  return slot.former?.generation === seat.generation && findSeat(registry, slot)?.life.state !== 'up';
+}
+
+/**
+ * @param {Pick<Registry, 'seats'>} registry
+ * @param {{ id: number, generation: number }} place
+ */
+export function findSeat({ seats }, { id, generation }) {
+  return seats.get(seatKey(id, generation));
 }
 
 /**
@@ -257,7 +262,7 @@ export function listSeatsOfSlot(registry, id) {
  */
 export function findSeatOfInstance(registry, instanceId) {
   const label = registry.instances.get(instanceId)?.label;
-  const seat = label ? registry.seats.get(seatKey(label.id, label.generation)) : undefined;
+  const seat = label && findSeat(registry, label);
   return seat?.instanceId === instanceId ? seat : null;
 }
 

@@ -29,25 +29,3 @@ test('an instance that exits while control lists instances again does not return
   expect(rig.keeper.children.has(instanceId)).toBe(false);
   expect([...rig.control.registry.instances.keys()].sort()).toEqual([...rig.keeper.children.keys()].sort());
 });
-
-test.each([
-  ['listening', { address: { toString: 1 }, port: 1, family: 'IPv4' }],
-  ['listening', { address: '::', port: 'x', family: 'IPv4' }],
-  ['listening', { address: '::', port: 1, family: {} }],
-  ['vitals', { responses: 'x', errors: {}, delayP99Ms: null }],
-  ['agent-failed', { part: { toString: 1 }, message: [] }],
-])('an invalid "%s" of an app is logged, and has no other effect', async (event, data) => {
-  const rig = createRig();
-  await rig.boot();
-  void rig.start();
-  await rig.turn();
-  const [{ instanceId, label }] = rig.keeper.alive;
-  const before = structuredClone(rig.control.registry.instances.get(instanceId));
-  rig.keeper.passOn(event, { instanceId, ...data });
-  await rig.turn();
-
-  expect(rig.events).toContainEqual(
-    expect.objectContaining({ event: 'fact-failed', app: label.name, instanceId, fact: event }),
-  );
-  expect(rig.control.registry.instances.get(instanceId)).toEqual(before);
-});
