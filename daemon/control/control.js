@@ -16,10 +16,9 @@ import { createVersioningUpdates } from './spawn/git-checkout.js';
 import { getSlotHistory, createRegistry, restartNumbering } from './state/registry.js';
 
 /** @import { ControlEvent, LoopContext, Parts } from './context.js' */
-/** @import { ChildSnapshot, Port, Snapshot } from './keeper-link/link.js' */
+/** @import { ChildSnapshot, Snapshot } from './keeper-link/link.js' */
 /** @import { Change, Desired, Receipt } from './state/desired.js' */
 /** @import { Loaded } from './state/store.js' */
-/** @import { Installation } from './update/installation.js' */
 
 export class Control {
   /** @type {LoopContext} */
@@ -93,14 +92,6 @@ export class Control {
     return this.#session.snapshot;
   }
 
-  /**
-   * @param {Port} port
-   * @returns {Promise<void>}  Resolves when control works with this keeper or with a later keeper.
-   */
-  meet(port) {
-    return this.#session.meet(port);
-  }
-
   /** @param {ControlEvent} event */
   dispatch(event) {
     this.#queue.push(event);
@@ -110,10 +101,6 @@ export class Control {
   /** @param {() => void} look  Called after every turn, before waiting requests are answered. */
   follow(look) {
     this.#follow = look;
-  }
-
-  announceReady() {
-    this.#session.announceReady();
   }
 
   /**
@@ -129,31 +116,21 @@ export class Control {
     const { parts, registry } = this.#context;
     const seen = this.#find(token);
     if (seen) return seen;
-    if (registry.ending)
-      throw new NclustError(
-        'ERR_NCLUST_SHUTTING_DOWN',
-        `The manager is shutting down and does not accept "${method}".`,
-        { hint: 'Run the command again in a moment.' },
-      );
+    if (registry.ending) {
+      const message = `The manager is shutting down and does not accept "${method}".`;
+      throw new NclustError('ERR_NCLUST_SHUTTING_DOWN', message, { hint: 'Run the command again in a moment.' });
+    }
     const before = registry.desired;
-    const { desired, up, gone, about, root, plan } = change(before);
+    const { desired, ...outcome } = change(before);
     /** @type {Receipt} */
-    const receipt = {
-      token,
-      method,
-      up,
-      gone,
-      about,
-      ...(root === undefined ? {} : { root }),
-      ...(plan === undefined ? {} : { plan }),
-    };
+    const receipt = { token, method, ...outcome };
     const next = { ...desired, tokens: [...before.tokens, receipt].slice(-RECEIPTS_KEPT) };
     parts.store.save(next);
     publishChanges(this.#context, next, method);
     registry.desired = next;
-    restoreChannels(this.#context, up);
+    restoreChannels(this.#context, receipt.up);
     this.dispatch({ type: 'changed', names: changedNames(before, next) });
-    this.#updateVersioning(up);
+    this.#updateVersioning(receipt.up);
     return receipt;
   }
 
@@ -227,25 +204,6 @@ export class Control {
     return this.#session.request(verb, params);
   }
 
-  /**
-   * @returns {Promise<void>}  Resolves when control has connected to the next keeper. Rejects if a
-   *   keeper from the present installation does not start. Control then retries.
-   */
-  meetsNext() {
-    return this.#session.waitForNext();
-  }
-
-  /**
-   * Replaces the keeper. As after the death of a keeper, no connection is refused, and every
-   * process is replaced.
-   * @param {Installation} successor  If the keeper of this installation does not start, control
-   *   starts a keeper from the present installation.
-   * @returns {Promise<void>}  Like meetsNext(), but also rejects with KeeperRefusal or KeeperLost.
-   */
-  exchangeKeeper(successor) {
-    return this.#session.exchange(successor);
-  }
-
   /** Stops this control. The processes continue to run. Idempotent. */
   close() {
     this.#hold();
@@ -293,11 +251,8 @@ export class Control {
     if (snapshot.isTerminating) this.registry.ending ??= 'shutdown';
     if (this.#isNew) noteLostList(this.#context, snapshot.children.length + orphans.length);
     this.#isNew = false;
-    this.#queue.unshift({
-      type: 'adopted',
-      children: [...snapshot.children, ...orphans],
-      listeners: snapshot.listeners,
-    });
+    const { children, listeners } = snapshot;
+    this.#queue.unshift({ type: 'adopted', children: [...children, ...orphans], listeners });
     this.#resume();
   }
 

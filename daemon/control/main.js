@@ -123,7 +123,7 @@ async function boot() {
   process.on('SIGUSR2', () => reopenLogs(context));
   // Comes before listen(). If our keeper has died and another keeper holds the home, this process
   // exits here (see onHeld), because the socket belongs to the other control.
-  await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));
+  await control.session.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));
   await api.listen(paths);
   const putBack = createHomeKeeping({ paths, parts, control, api, pidFiles });
   control.welcome(putBack);
@@ -131,7 +131,7 @@ async function boot() {
     control.session.look();
     putBack();
   });
-  control.announceReady();
+  control.session.announceReady();
   void context.web.sync();
   managerLog('control-ready', {
     pid: process.pid,

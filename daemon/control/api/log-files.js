@@ -52,22 +52,28 @@ export function reopenLogs({ control: { registry }, parts: { logs, logsFolder, o
  * @param {Set<number>} ids
  * @returns {OwnedFile[]}
  */
-function filesOf({ control, paths }, ids) {
-  const { desired, instances } = control.registry;
-  const wanted = desired.apps.flatMap(({ spec, slots }) =>
-    slots
-      .filter(({ id }) => ids.has(id))
-      .flatMap(({ id }) => Object.values(logFiles(spec, id, paths.logs)))
-      .map((path) => ({ path, user: readUser(spec) })),
-  );
-  const written = [...instances.values()]
-    .filter(({ label }) => ids.has(label.id))
-    .flatMap(({ label: { outFile, errorFile, logFile = '', user = null } }) =>
-      [outFile, errorFile, logFile].map((path) => ({ path, user })),
-    );
-  const byPath = new Map([...written, ...wanted].map((file) => [file.path, file]));
+function filesOf(context, ids) {
+  const { ofSlots, ofProcesses } = listLogPlaces(context);
+  const files = [...ofProcesses, ...ofSlots]
+    .filter(({ id }) => ids.has(id))
+    .flatMap(({ user, outFile, errorFile, logFile }) => [outFile, errorFile, logFile].map((path) => ({ path, user })));
+  const byPath = new Map(files.map((file) => [file.path, file]));
   byPath.delete('');
   return [...byPath.values()];
+}
+
+/**
+ * A process that was started with an earlier spec may write to other files than its slot.
+ * @param {Pick<ApiContext, 'control' | 'paths'>} context
+ */
+export function listLogPlaces({ control, paths }) {
+  const { desired, instances } = control.registry;
+  return {
+    ofSlots: desired.apps.flatMap(({ spec, slots }) =>
+      slots.map(({ id }) => ({ id, name: spec.name, user: readUser(spec), ...logFiles(spec, id, paths.logs) })),
+    ),
+    ofProcesses: [...instances.values()].map(({ label }) => ({ user: null, logFile: '', ...label })),
+  };
 }
 
 /**

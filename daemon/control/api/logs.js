@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { readUser } from '../../../lib/shared/host/as-user.js';
 import { createLogFilter, LEVELS } from '../../../lib/shared/logs/filter.js';
 import { sendHistory } from '../logs/history/history.js';
 import { hasOnlyCombined } from '../logs/stream.js';
-import { logFiles } from '../spawn/params.js';
 import { matcher, select } from '../state/selectors.js';
 import { followerFor } from './live-search.js';
+import { listLogPlaces } from './log-files.js';
 import {
   BadParams,
   anyText,
@@ -102,20 +101,15 @@ export const followLogs = {
 };
 
 /**
- * Includes files of processes that were started with an earlier spec.
  * @param {ApiContext} context
  * @param {ReturnType<typeof matcher>} isMeant
  * @param {LogStream[]} streams
  * @returns {KeptFile[]}  `path` is empty if no file has the lines of this stream: see pathOf().
  */
-function writtenFiles({ control, paths }, isMeant, streams) {
-  const { desired, instances } = control.registry;
-  const slots = desired.apps.flatMap(({ spec, slots: ofApp }) =>
-    ofApp.map(({ id }) => ({ id, name: spec.name, user: readUser(spec), ...logFiles(spec, id, paths.logs) })),
-  );
-  const labels = [...instances.values()].map(({ label }) => ({ user: null, logFile: '', ...label }));
-  return [...slots, ...labels]
-    .filter((slot) => isMeant(desired, slot))
+function writtenFiles(context, isMeant, streams) {
+  const { ofSlots, ofProcesses } = listLogPlaces(context);
+  return [...ofSlots, ...ofProcesses]
+    .filter((place) => isMeant(context.control.registry.desired, place))
     .flatMap(({ id, name, user, ...place }) =>
       streams.map((stream) => ({ id, name, user, stream, path: pathOf(place, stream, streams) })),
     );

@@ -120,7 +120,7 @@ function staleSlots({ control, parts }, { root, node, nodeVersion }, report) {
 async function replaceKeeper(context, { root, node }, digest) {
   const { control } = context;
   try {
-    await control.exchangeKeeper({ root, node });
+    await control.session.exchange({ root, node });
   } catch (error) {
     if (error instanceof KeeperLost) throw error;
     if (!(error instanceof KeeperRefusal)) throw noKeeperError(context, /** @type {Error} */ (error));
@@ -145,7 +145,7 @@ function refuseBesideAnother({ control }, { root, node }) {
 
 /** @param {ApiContext} context */
 async function nextKeeper(context) {
-  await context.control.meetsNext().catch((error) => {
+  await context.control.session.waitForNext().catch((error) => {
     throw noKeeperError(context, error);
   });
 }

@@ -188,7 +188,10 @@ export class KeeperSession {
   }
 
   /**
-   * @param {Installation} successor
+   * Replaces the keeper. As after the death of a keeper, no connection is refused, and every
+   * process is replaced.
+   * @param {Installation} successor  If the keeper of this installation does not start, control
+   *   starts a keeper from the present installation.
    * @returns {Promise<void>}  Like waitForNext(), but also rejects with KeeperRefusal or
    *   KeeperLost.
    */

@@ -83,13 +83,17 @@ function askForProcess(context, instanceId, params) {
     'spawn',
     params,
     (process) => context.dispatch({ type: 'spawned', instanceId, ...process }),
-    ({ code, message }) =>
-      context.dispatch({
-        type: 'refused',
-        instanceId,
-        message: message.startsWith(code) ? message : `${code}: ${message}`,
-      }),
+    ({ code, message }) => refuse(context, instanceId, message.startsWith(code) ? message : `${code}: ${message}`),
   );
+}
+
+/**
+ * @param {LoopContext} context
+ * @param {string} instanceId
+ * @param {string} message
+ */
+function refuse({ dispatch }, instanceId, message) {
+  dispatch({ type: 'refused', instanceId, message });
 }
 
 /**
@@ -135,11 +139,7 @@ function retire(context, seat, { drain }) {
   // A process that is being created is retired as soon as its pid is known.
   if (instance && instance.pid > 0) retireInstance(context, instance, drain);
   else if (instance?.isAwaitingSecrets || instance?.isAwaitingTurn)
-    context.dispatch({
-      type: 'refused',
-      instanceId: instance.instanceId,
-      message: 'it was stopped before it was started',
-    });
+    refuse(context, instance.instanceId, 'it was stopped before it was started');
 }
 
 /**
@@ -240,13 +240,8 @@ export function recordFinishedSlot(context, id) {
  * @param {Extract<Effect, { type: 'bug' }>} effect
  */
 function bug({ parts }, seat, { state, event }) {
-  parts.managerLog('impossible', {
-    app: seat.name,
-    slot: seat.slot,
-    generation: seat.generation,
-    state,
-    during: event,
-  });
+  const { name: app, slot, generation } = seat;
+  parts.managerLog('impossible', { app, slot, generation, state, during: event });
 }
 
 /**
@@ -335,7 +330,7 @@ function withSecrets(context, { app, seat, spec, instance }, start) {
       start(values);
     },
     (error) => {
-      if (isAwaited()) context.dispatch({ type: 'refused', instanceId, message: `${error.code}: ${error.message}` });
+      if (isAwaited()) refuse(context, instanceId, `${error.code}: ${error.message}`);
     },
   );
 }

@@ -186,7 +186,7 @@ export function createRig({ seed = 0 } = {}) {
       rig.control.follow(rig.triggers.sync);
       rig.context = { ...context, triggers: rig.triggers };
       rig.answer = createAnswer(rig.context);
-      const meeting = rig.control.meet(rig.keeper.connect({ mayPass }));
+      const meeting = rig.control.session.meet(rig.keeper.connect({ mayPass }));
       meeting.catch(() => {});
       await settle();
       await settle();

@@ -288,7 +288,7 @@ test.each([
 
 test('control announces to the keeper that it answers pings, and answers them', async () => {
   const rig = await updatable();
-  rig.control.announceReady();
+  rig.control.session.announceReady();
   rig.keeper.ask();
   await rig.turn();
   expect([asked(rig, 'control-ready').at(-1), asked(rig, 'pong')]).toEqual([{ isAnswering: true }, [{}]]);
