@@ -7,6 +7,7 @@ import { mkdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { availableCpus } from '../../lib/shared/host/cpus.js';
 import { followLinks } from '../../lib/shared/host/follow-links.js';
+import { digestCode } from '../../lib/shared/daemon/code-digest.js';
 import { findHomeFault } from '../../lib/shared/daemon/home-folders.js';
 import { createIdleGc } from '../../lib/shared/daemon/idle-gc.js';
 import { homeMark } from '../../lib/shared/daemon/home-processes.js';
@@ -49,13 +50,13 @@ import { createStore } from './state/store.js';
 import { createPidFiles } from './status/pid-files.js';
 import { createTriggers } from './triggers/triggers.js';
 import { openWatcher } from './triggers/watcher.js';
-import { controlDigest, ownInstallation, probe, PROBE } from './update/installation.js';
+import { CONTROL_CODE, ownInstallation, probe, PROBE } from './update/installation.js';
 import { createWeb } from './web/dashboard.js';
 
 /** @import { ApiContext, Parts } from './context.js' */
 /** @import { Port } from './keeper-link/link.js' */
 
-const own = { ...ownInstallation(), digest: controlDigest(ownInstallation().root) };
+const own = { ...ownInstallation(), digest: digestCode(ownInstallation().root, CONTROL_CODE) };
 // Before a running manager makes way for this installation, it asks for the version.
 if (process.argv[2] === PROBE) {
   writeSync(1, `${JSON.stringify({ version: readVersion(), digest: own.digest })}\n`);

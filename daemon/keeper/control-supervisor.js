@@ -186,12 +186,8 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
       }, PARENT_POLL_MS);
       onStarted(parentPeer());
     },
-    get isReady() {
-      return isReady;
-    },
-    get wasReady() {
-      return wasReady;
-    },
+    isReady: () => isReady,
+    wasReady: () => wasReady,
     snapshot: () => ({ root, refusedRoot: refused?.root ?? null, refusedWhy: refused?.why ?? null }),
     move,
     /**

@@ -73,7 +73,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim, run }) 
     if (isTerminating) return;
     isTerminating = true;
     setInterval(() => {
-      if (!supervisor.isReady) void keeper.retireAll(DEFAULT_KILL_TIMEOUT_MS).then(leave);
+      if (!supervisor.isReady()) void keeper.retireAll(DEFAULT_KILL_TIMEOUT_MS).then(leave);
     }, CONTROL_CHECK_MS);
   };
 

@@ -1,10 +1,10 @@
 // The keeper must not decide about apps. It must import only node: modules, its own folder and
 // lib/shared/daemon. A command starts the keeper if no keeper runs. Control starts a keeper if the
 // previous keeper has died (docs/architecture.md).
-import { createHash } from 'node:crypto';
-import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, readFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { digestCode } from '../../lib/shared/daemon/code-digest.js';
 import { findHomeFault } from '../../lib/shared/daemon/home-folders.js';
 import { createIdleGc } from '../../lib/shared/daemon/idle-gc.js';
 import { closeInherited } from '../../lib/shared/daemon/inherited-descriptors.js';
@@ -23,14 +23,17 @@ import { takeAgentFrom } from './spawn.js';
 /** @import { HomeClaim } from './lock.js' */
 
 const LAUNCHER_FD = 3;
+
+/** If the digest of this code changes, an update also replaces keeper and workers. */
+const CODE = ['daemon/agent', 'daemon/keeper', 'lib/shared/daemon'];
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 async function main() {
   closeInherited();
   // Before an update, the running manager starts the new version with --probe.
+  const digest = digestCode(ROOT, CODE); // At boot, because the files may change later.
   if (process.argv[2] === '--probe')
-    return void writeSync(1, `${JSON.stringify({ version: readVersion(), digest: digestCode() })}\n`);
-  const digest = digestCode();
+    return void writeSync(1, `${JSON.stringify({ version: readVersion(), digest })}\n`);
   const home = process.env.NCLUST_HOME ?? '';
   const isInherited = process.env.NCLUST_KEEPER_INHERIT === '1';
   const env = takeEnvironment();
@@ -111,7 +114,7 @@ function keep({ env, isInherited, claim, run, digest }) {
       answerLauncher({ error: data });
       // Leaves if control never became ready, because no command can reach such a control. The
       // launcher has the error.
-      if (!isInherited && !supervisor.wasReady) keeper.leave(() => void ending.leave());
+      if (!isInherited && !supervisor.wasReady()) keeper.leave(() => void ending.leave());
     },
   });
   ending.listen();
@@ -174,30 +177,6 @@ function failed(error) {
   log('keeper-failed', describeError(error));
   answerLauncher({ error: { code: error.code, message: error.message, hint: error.hint } }, 1);
   throw error;
-}
-
-const FOLDERS = [
-  'daemon/agent',
-  'daemon/agent/tree',
-  'daemon/keeper',
-  'daemon/keeper/host',
-  'daemon/keeper/sockets',
-  'lib/shared/daemon',
-];
-
-/**
- * If this digest changes, an update also replaces keeper and workers. The keeper computes it at
- * boot, because the files may change later.
- */
-function digestCode() {
-  const hash = createHash('sha256');
-  for (const folder of FOLDERS) {
-    const path = join(ROOT, folder);
-    const files = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isFile());
-    for (const name of files.map((entry) => entry.name).sort())
-      hash.update(`${folder}/${name}\0`).update(readFileSync(join(path, name)));
-  }
-  return hash.digest('hex');
 }
 
 function readVersion() {

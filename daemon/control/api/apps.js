@@ -50,6 +50,14 @@ import { awaitStatuses, statuses } from './status.js';
 /** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
 /** @import { MethodBody } from './methods.js' */
 
+const CHANGED_SPECS = {
+  ...CHANGE_PARAMS,
+  targets: texts,
+  env: optional(variables),
+  spec: optional(record),
+  specs: optional(record),
+};
+
 /** @satisfies {Record<string, MethodBody>} */
 export const changes = {
   /** @type {MethodBody} */
@@ -62,12 +70,11 @@ export const changes = {
     const chooseIds = (/** @type {Desired} */ desired) => selectIds(desired, targets ?? []);
     const choose = (/** @type {Desired} */ desired) =>
       specs?.map((spec, at) => checkSpec(spec, `specs[${at}]`)) ?? listSpecs(desired, chooseIds(desired));
-    const fresh = await readSpawnInputs(context, token, choose);
-    await checkServing(context, token, (desired) => choose(desired).map(fresh.fill));
+    const fresh = await readAndCheck(context, token, choose);
     const receipt = context.control.mutate('start', token, (desired) => {
       const change = specs
         ? startGiven(context, desired, specs, { isForced: force, fresh })
-        : startAgain(desired, chooseIds(desired), fresh);
+        : renew(changeSpecs(desired, chooseIds(desired), fresh.fill), chooseIds(desired), 'start');
       assertCapacity(context, 'Start', change);
       return fresh.keep(addAffectedSlots(change));
     });
@@ -89,23 +96,12 @@ export const changes = {
 
   /** @type {MethodBody} */
   async restart(context, params, client) {
-    const { targets, token, env, spec, specs, watch, ...o } = readParams(
-      {
-        ...CHANGE_PARAMS,
-        targets: texts,
-        env: optional(variables),
-        spec: optional(record),
-        specs: optional(record),
-        watch: toggle,
-      },
-      params,
-    );
+    const { targets, token, env, spec, specs, watch, ...o } = readParams({ ...CHANGED_SPECS, watch: toggle }, params);
     const { instances, name, ...fields } = spec ? checkSpecChange(spec) : {};
     const changeSpec = createSpecChanger(context.paths, { env, fields, specs });
     const change = (/** @type {AppSpec} */ one) => (watch ? toggleWatch(changeSpec(one)) : changeSpec(one));
     const choose = (/** @type {Desired} */ desired) => listSpecs(desired, selectIds(desired, targets)).map(change);
-    const fresh = await readSpawnInputs(context, token, choose);
-    await checkServing(context, token, (desired) => choose(desired).map(fresh.fill));
+    const fresh = await readAndCheck(context, token, choose);
     const receipt = context.control.mutate('restart', token, (desired) => {
       const ids = selectIds(desired, targets);
       const rename = renameApp(desired, ids, name);
@@ -118,10 +114,7 @@ export const changes = {
 
   /** @type {MethodBody} */
   async reload(context, params, client) {
-    const { targets, token, env, spec, specs, ...o } = readParams(
-      { ...CHANGE_PARAMS, targets: texts, env: optional(variables), spec: optional(record), specs: optional(record) },
-      params,
-    );
+    const { targets, token, env, spec, specs, ...o } = readParams(CHANGED_SPECS, params);
     const { name, instances, ...fields } = spec ? checkSpecChange(spec) : {};
     if (instances !== undefined) throw new BadParams('spec.instances', 'left out here; "scale" changes it');
     const receipt = await beginReload(context, {
@@ -185,16 +178,6 @@ function startGiven({ control, parts, paths }, desired, given, { isForced, fresh
 }
 
 /**
- * @param {Desired} desired
- * @param {number[]} ids
- * @param {SpawnInputs} fresh
- * @returns {Change}
- */
-function startAgain(desired, ids, fresh) {
-  return renew(changeSpecs(desired, ids, fresh.fill), ids, 'start');
-}
-
-/**
  * @param {ApiContext} context
  * @param {Desired} desired
  * @param {number[]} ids
@@ -228,10 +211,13 @@ function scaleApp({ parts }, desired, name, instances) {
  * @param {ApiContext} context
  * @param {string} token  A repeated request is not checked again.
  * @param {(desired: Desired) => AppSpec[]} choose
- * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT if an app that serves could not start
- *   again.
+ * @returns {Promise<SpawnInputs>}  Rejects like Environment.read(), and with ERR_NCLUST_PREFLIGHT if
+ *   an app that serves could not start again.
  */
-async function checkServing({ control, parts }, token, choose) {
-  if (control.hasSeen(token)) return;
-  await parts.preflight(filterServing(control.registry, choose(control.registry.desired)), 'restart');
+async function readAndCheck(context, token, choose) {
+  const { control, parts } = context;
+  const fresh = await readSpawnInputs(context, token, choose);
+  const specs = () => filterServing(control.registry, choose(control.registry.desired).map(fresh.fill));
+  if (!control.hasSeen(token)) await parts.preflight(specs(), 'restart');
+  return fresh;
 }

@@ -2,6 +2,7 @@ import { resolveInstances } from '../../../lib/shared/host/cpus.js';
 import { diffSpecs } from '../../../lib/app-spec/diff.js';
 import { laterFields } from '../../../lib/app-spec/check.js';
 import { waitForApps } from '../apply/outcome.js';
+import { added, countChanges } from '../apply/plan.js';
 import { carryOut } from '../apply/steps.js';
 import { filterServing, mayServe, readSpawnInputs } from '../requests/change.js';
 import { keepsScale } from '../state/changes.js';
@@ -87,14 +88,15 @@ function restartApps(context, desired, specs, { how, file, isCounted }) {
  */
 function planStep(control, desired, declared, { how, isCounted }) {
   const app = findApp(desired, declared.name);
-  if (!app) return { item: itemOf(declared.name), spec: declared, how: 'add', ids: [] };
+  if (!app) return added(declared);
   const before = app.slots.length;
   const isKept = !isCounted && keepsScale(app, declared.instances);
   const spec = { ...laterFields(app.spec), ...declared, ...(isKept ? { instances: before } : {}) };
-  const changes =
-    spec.instances === before ? [] : [{ field: 'instances', attribute: 'instances', before, after: spec.instances }];
+  /** @type {PlanItem} */
   const item = {
-    ...itemOf(spec.name, changes),
+    name: spec.name,
+    action: 'start',
+    changes: countChanges(app, spec.instances),
     ...(isKept ? { kept: { instances: before, file: declared.instances } } : {}),
   };
   const ids = app.slots.map(({ id }) => id);
@@ -102,13 +104,4 @@ function planStep(control, desired, declared, { how, isCounted }) {
   // listen.
   if (diffSpecs(app.spec, spec, { isShellNew: true }).needs.has('replace')) return { item, spec, how: 'replace', ids };
   return { item, spec, how: how === 'reload' && mayServe(control, app) ? 'reload' : 'renew', ids };
-}
-
-/**
- * @param {string} name
- * @param {PlanItem['changes']} [changes]
- * @returns {PlanItem}
- */
-function itemOf(name, changes = []) {
-  return { name, action: 'start', changes };
 }

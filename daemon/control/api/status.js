@@ -45,10 +45,7 @@ export const readings = {
     const slots =
       brief && !detail
         ? briefStatuses(context, ids)
-        : statuses(context, ids, {
-            isDetailed: detail,
-            metadata: detail ? await queryAppMetadata(context) : undefined,
-          });
+        : statuses(context, ids, detail ? await queryAppMetadata(context) : null);
     return {
       slots,
       notices: [
@@ -178,26 +175,19 @@ export async function awaitStatuses(context, receipt, client, { wait, progress }
  * @param {Receipt} receipt
  */
 export function affectedStatuses(context, { about }) {
-  return statuses(
-    context,
-    about.map(({ id }) => id),
-  );
+  const ids = about.map(({ id }) => id);
+  return statuses(context, ids);
 }
 
 /**
  * @param {ApiContext} context
  * @param {number[]} ids
- * @param {{ isDetailed?: boolean, metadata?: Awaited<ReturnType<typeof queryAppMetadata>> }} [o]
+ * @param {Awaited<ReturnType<typeof queryAppMetadata>> | null} [metadata]  Null: without details.
  * @returns {SlotStatus[]}
  */
-export function statuses(
-  { control, parts, paths, metrics, triggers },
-  ids,
-  { isDetailed = false, metadata = new Map() } = {},
-) {
+export function statuses({ control, parts, paths, metrics, triggers }, ids, metadata = null) {
   const { registry } = control;
   const shown = {
-    isDetailed,
     home: paths.home,
     pidsFolder: paths.pids,
     triggersOf: triggers.describe,

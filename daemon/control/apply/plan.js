@@ -43,16 +43,12 @@ import { findApp, getSpec } from '../state/desired.js';
  *   but stay.
  */
 export function planApply(desired, applied, { standingOf, cpus }) {
-  const { specs, isPruning } = applied;
+  const { specs, isPruning, isShellNew } = applied;
   const steps = specs.map((spec) => {
     const app = findApp(desired, spec.name);
     const counted = { ...spec, instances: resolveInstances(spec.instances, cpus) };
-    return app
-      ? stepFor(app, withRunningValues(app.spec, counted, applied.isShellNew), {
-          ...standingOf(app),
-          isShellNew: applied.isShellNew,
-        })
-      : added(counted);
+    if (!app) return added(counted);
+    return stepFor(app, withRunningValues(app.spec, counted, isShellNew), { ...standingOf(app), isShellNew });
   });
   const gone = leftOvers(desired, applied);
   return {
@@ -65,7 +61,7 @@ export function planApply(desired, applied, { standingOf, cpus }) {
  * @param {AppSpec} spec
  * @returns {ApplyStep}
  */
-function added(spec) {
+export function added(spec) {
   return { item: { name: spec.name, action: 'start', changes: [] }, spec, how: 'add', ids: [] };
 }
 
@@ -74,12 +70,17 @@ function added(spec) {
  * @returns {ApplyStep}
  */
 function removed({ spec, slots }) {
-  return {
-    item: { name: spec.name, action: 'delete', changes: [] },
-    spec: null,
-    how: 'remove',
-    ids: slots.map(({ id }) => id),
-  };
+  const ids = slots.map(({ id }) => id);
+  return { item: { name: spec.name, action: 'delete', changes: [] }, spec: null, how: 'remove', ids };
+}
+
+/**
+ * @param {DesiredApp} app
+ * @param {number} after
+ * @returns {PlanItem['changes']}  Empty if the number of instances stays.
+ */
+export function countChanges({ slots: { length: before } }, after) {
+  return before === after ? [] : [{ field: 'instances', attribute: 'instances', before, after }];
 }
 
 /**
@@ -114,34 +115,14 @@ function stepFor(app, spec, standing) {
   );
   const diffs = [newest, ...own.values()];
   const stale = awake.filter((slot) => slot.want === 'down' || needsNew(own.get(slot) ?? newest));
-  const isReplaced = diffs.some(({ needs }) => needs.has('replace'));
+  const isReplaced = awake.length > 0 && diffs.some(({ needs }) => needs.has('replace'));
   const isOld = [...own.values()].some(needsNew);
-  const { how, slots } = chooseAction(
-    { awake, down, stale },
-    { isReplaced: isReplaced && awake.length > 0, isOld, isServing },
-  );
-  const isScaled = app.slots.length !== spec.instances;
-  const changes = [
-    ...mergeDiffs(diffs),
-    ...(isScaled
-      ? [{ field: 'instances', attribute: 'instances', before: app.slots.length, after: spec.instances }]
-      : []),
-  ];
-  return {
-    item: {
-      name: spec.name,
-      action: actionOf(how, {
-        isScaled,
-        isGuarded: how === 'reload',
-        isChanged: changes.length > 0,
-        isUp: own.size > 0 && isServing,
-      }),
-      changes,
-    },
-    spec,
-    how,
-    ids: slots.map(({ id }) => id),
-  };
+  const { how, slots } = chooseAction({ awake, down, stale }, { isReplaced, isOld, isServing });
+  const scaled = countChanges(app, spec.instances);
+  const changes = [...mergeDiffs(diffs), ...scaled];
+  const isUp = own.size > 0 && isServing;
+  const action = actionOf(how, { isScaled: scaled.length > 0, isChanged: changes.length > 0, isUp });
+  return { item: { name: spec.name, action, changes }, spec, how, ids: slots.map(({ id }) => id) };
 }
 
 /**
@@ -159,11 +140,11 @@ function chooseAction({ awake, down, stale }, { isReplaced, isOld, isServing }) 
 
 /**
  * @param {ApplyStep['how']} how
- * @param {{ isScaled: boolean, isGuarded: boolean, isChanged: boolean, isUp: boolean }} o
+ * @param {{ isScaled: boolean, isChanged: boolean, isUp: boolean }} o
  * @returns {PlanAction}
  */
-function actionOf(how, { isScaled, isGuarded, isChanged, isUp }) {
-  if (isGuarded) return 'rollout';
+function actionOf(how, { isScaled, isChanged, isUp }) {
+  if (how === 'reload') return 'rollout';
   if (how === 'replace' && isUp) return 'replace';
   if (how === 'replace' || how === 'renew') return 'start';
   if (isScaled) return 'scale';

@@ -51,7 +51,6 @@ const NO_METADATA = { actions: [], monitor: {}, options: {} };
 
 /**
  * @typedef {object} ShowOptions
- * @property {boolean} isDetailed
  * @property {string} home
  * @property {string} logsFolder
  * @property {string} pidsFolder
@@ -59,7 +58,7 @@ const NO_METADATA = { actions: [], monitor: {}, options: {} };
  * @property {number} nowMs
  * @property {UsageOf} usageOf
  * @property {AppLogs['describe']} logsOf
- * @property {Map<string, AppMetadata>} metadata  By instance.
+ * @property {Map<string, AppMetadata> | null} metadata  By instance. Null: without details.
  * @property {Overview} overview
  */
 
@@ -129,7 +128,7 @@ export function slotStatus(registry, app, slot, o) {
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
     lastDeath: history.deaths.length > 0 ? deathRecord(history.deaths[history.deaths.length - 1]) : null,
-    ...(o.isDetailed
+    ...(o.metadata
       ? {
           triggers: o.triggersOf(spec.name, slot.id),
           ...o.logsOf(instance?.instanceId ?? '', spec.name),

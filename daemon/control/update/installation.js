@@ -1,8 +1,6 @@
 // Knows: other installations of nclust: their version and digest, and why one is refused. Must not:
 // replace a process; api/update.js does that.
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runWithDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
@@ -39,17 +37,6 @@ export const PROBE = '--probe';
 /** @returns {Installation} */
 export function ownInstallation() {
   return { root: fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, ''), node: process.execPath };
-}
-
-/**
- * @param {string} root
- * @returns {string}  Digest of the files now. At boot, these files are the running code.
- */
-export function controlDigest(root) {
-  const hash = createHash('sha256');
-  for (const name of CONTROL_CODE.flatMap((part) => filesOf(root, part)))
-    hash.update(`${name}\0`).update(readFileSync(join(root, name)));
-  return hash.digest('hex');
 }
 
 /**
@@ -103,16 +90,4 @@ function unusable(main, error, err) {
     hint: 'Install nclust again, then run: nclust update',
     data: { lastLines: err.trimEnd().split('\n').slice(-20).filter(Boolean) },
   });
-}
-
-/**
- * @param {string} root
- * @param {string} part
- * @returns {string[]}
- */
-function filesOf(root, part) {
-  if (!statSync(join(root, part)).isDirectory()) return [part];
-  return readdirSync(join(root, part), { withFileTypes: true })
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => filesOf(root, join(part, entry.name)));
 }
