@@ -99,7 +99,9 @@ async function take(run) {
       server.close();
       return null;
     }
-    const epoch = Math.max(highest?.number ?? 0, ...pipeEpochs(names)) + 1;
+    // If every lock was removed, only the pipes show which numbers were used.
+    const used = names.flatMap((name) => PIPE.exec(name)?.[1] ?? []).map(Number);
+    const epoch = Math.max(highest?.number ?? 0, ...used) + 1;
     const path = join(run, `keeper.${epoch}.sock`);
     if (!tryLink(own, path)) continue;
     if (locksAmong(readdirSync(run)).at(-1)?.number !== epoch) {
@@ -109,14 +111,6 @@ async function take(run) {
     clearAway(run, epoch);
     return { server, epoch, path, inode };
   }
-}
-
-/**
- * If every lock was removed, only the pipes show which numbers were used.
- * @param {string[]} names
- */
-function pipeEpochs(names) {
-  return names.flatMap((name) => PIPE.exec(name)?.[1] ?? []).map(Number);
 }
 
 /**

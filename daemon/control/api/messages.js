@@ -2,7 +2,7 @@ import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { INSPECTOR_URL } from '../../../lib/shared/wire/protocol.js';
 import { trigger } from '../app-channel/trigger.js';
-import { askAbout, reachLiving } from '../app-channel/ask-process.js';
+import { ask, reachLiving, readMetadata } from '../app-channel/ask-process.js';
 import { readAppMetadata } from '../app-channel/messages.js';
 import { KeeperRefusal } from '../keeper-link/link.js';
 import { subscriptionName } from './logs.js';
@@ -69,8 +69,8 @@ export const messages = {
   },
 
   /** @type {MethodBody} */
-  async trigger({ control, parts }, params, { signal }) {
-    const { targets, action, timeoutMs, token } = readParams(
+  async trigger(context, params, { signal }) {
+    const given = readParams(
       {
         targets: texts,
         action: text,
@@ -79,25 +79,14 @@ export const messages = {
       },
       params,
     );
-    return {
-      replies: await trigger({
-        control,
-        clock: parts.clock,
-        targets,
-        action,
-        token,
-        params: params.params ?? undefined,
-        timeoutMs,
-        signal,
-      }),
-    };
+    return { replies: await trigger(context, { ...given, params: params.params ?? undefined, signal }) };
   },
 
   /** @type {MethodBody} */
   async inspect(context, params) {
     const { target, stop } = readParams({ target: text, stop: toggle }, params);
     const [one] = reachLiving(context.control.registry, [target]);
-    const { url, was } = await ask(context, one, 'inspect', { isOn: !stop, timeoutMs: INSPECTOR_MS }, INSPECTOR_MS);
+    const { url, was } = await ask(context, one, 'inspect', { isOn: !stop }, INSPECTOR_MS);
     if (![url, was].every((address) => address === null || isInspectorUrl(address)))
       throw new NclustError(
         'ERR_NCLUST_NOT_REACHABLE',
@@ -118,9 +107,9 @@ function isInspectorUrl(address) {
  * @returns {Promise<Map<string, AppMetadata>>}  Empty if the keeper fails, because `nclust list`
  *   must work without this data.
  */
-export async function queryAppMetadata({ control, parts }) {
+export async function queryAppMetadata(context) {
   try {
-    const { metadata } = await askAbout({ control, clock: parts.clock, verb: 'app-metadata', params: {} });
+    const metadata = await readMetadata(context);
     return new Map(Object.entries(metadata).map(([instanceId, kept]) => [instanceId, readAppMetadata(kept)]));
   } catch (error) {
     if (error instanceof NclustError) return new Map();
@@ -151,24 +140,6 @@ async function isDeaf(isHeard) {
     // keeper.
     return error instanceof KeeperRefusal;
   }
-}
-
-/**
- * @param {ApiContext} context
- * @param {ReturnType<typeof reachLiving>[number]} about
- * @param {string} verb
- * @param {object} params
- * @param {number} [timeoutMs]
- */
-function ask({ control, parts }, about, verb, params, timeoutMs) {
-  return askAbout({
-    control,
-    clock: parts.clock,
-    verb,
-    params: { instanceId: about.instance.instanceId, ...params },
-    about,
-    timeoutMs,
-  });
 }
 
 /**

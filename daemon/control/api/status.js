@@ -50,7 +50,8 @@ export const readings = {
       slots,
       notices: [
         ...context.control.registry.notices,
-        ...rollbacks(context.control.registry),
+        // Stays until the next reload or restart, because perhaps no user was looking before.
+        ...desired.apps.flatMap((app) => describeRollback(app) ?? []),
         ...withoutReady(context.control.registry),
         ...withoutChannels(context.control.registry),
         ...refusals(context.control),
@@ -104,15 +105,6 @@ function heldSocket({ desired, instances }, { app, scope, address, port, users }
     port,
     users: known.map(({ label, pid }) => ({ id: label.id, slot: label.slot, pid })),
   };
-}
-
-/**
- * Returns a notice for each rollback. A notice stays until the next reload or restart, because
- * perhaps no user was looking when the rollback happened.
- * @param {Registry} registry
- */
-function rollbacks({ desired }) {
-  return desired.apps.flatMap((app) => describeRollback(app) ?? []);
 }
 
 /**

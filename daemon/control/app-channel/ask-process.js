@@ -7,8 +7,7 @@ import { select } from '../state/selectors.js';
 import { createOverview } from '../status/slot-status.js';
 
 /** @import { ErrorCode } from '../../../lib/shared/errors.js' */
-/** @import { Control } from '../context.js' */
-/** @import { Clock } from '../host/clock.js' */
+/** @import { Control, Parts } from '../context.js' */
 /** @import { Instance, Registry } from '../state/registry.js' */
 
 /**
@@ -19,6 +18,10 @@ import { createOverview } from '../status/slot-status.js';
  * @property {'cluster' | 'fork' | 'exec'} mode
  * @property {Instance | null} instance
  */
+
+/** @typedef {TargetProcess & { instance: Instance }} LivingProcess */
+
+/** @typedef {{ control: Control, parts: Pick<Parts, 'clock'> }} AskContext */
 
 /**
  * Time limit for the keeper, in ms. It answers from memory, so a keeper that takes longer hangs.
@@ -53,7 +56,7 @@ export function reach(registry, targets) {
  */
 export function reachLiving(registry, targets) {
   const living = reach(registry, targets).filter((one) => one.instance !== null);
-  if (living.length > 0) return /** @type {(TargetProcess & { instance: Instance })[]} */ (living);
+  if (living.length > 0) return /** @type {LivingProcess[]} */ (living);
   throw new NclustError(
     'ERR_NCLUST_NO_PROCESS',
     `No process of ${targets.map((target) => `"${target}"`).join(', ')} runs.`,
@@ -62,25 +65,42 @@ export function reachLiving(registry, targets) {
 }
 
 /**
- * @param {object} o
- * @param {Pick<Control, 'askKeeper' | 'keeper'>} o.control
- * @param {Clock} o.clock
- * @param {string} o.verb
- * @param {object} o.params
- * @param {TargetProcess | null} [o.about]
- * @param {number} [o.timeoutMs]  Time that the process itself may take.
+ * @param {AskContext} context
+ * @param {LivingProcess} about
+ * @param {string} verb
+ * @param {object} params
+ * @param {number} [timeoutMs]  Time that the process itself may take.
+ * @returns {Promise<any>}  Rejects like askKeeper().
+ */
+export function ask(context, about, verb, params, timeoutMs) {
+  const { instanceId } = about.instance;
+  const whole = { instanceId, ...params, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  return askKeeper(context, verb, whole, about, timeoutMs);
+}
+
+/**
+ * @param {AskContext} context
+ * @returns {Promise<Record<string, [string, string, string][]>>}  By instance. Rejects like
+ *   askKeeper().
+ */
+export async function readMetadata(context) {
+  return (await askKeeper(context, 'app-metadata', {})).metadata;
+}
+
+/**
+ * @param {AskContext} context
+ * @param {string} verb
+ * @param {object} params
+ * @param {TargetProcess | null} [about]
+ * @param {number} [timeoutMs]
  * @returns {Promise<any>}  Rejects with an NclustError, whose text is for users.
  */
-export async function askAbout({ control, clock, verb, params, about = null, timeoutMs = 0 }) {
+async function askKeeper({ control, parts }, verb, params, about = null, timeoutMs = 0) {
+  const onLate = () => {
+    throw Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' });
+  };
   try {
-    return await withDeadline(
-      timeoutMs + KEEPER_MS,
-      control.askKeeper(verb, params),
-      () => {
-        throw Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' });
-      },
-      clock.after,
-    );
+    return await withDeadline(timeoutMs + KEEPER_MS, control.askKeeper(verb, params), onLate, parts.clock.after);
   } catch (error) {
     throw explain(error, about, control);
   }

@@ -1,16 +1,15 @@
 import { NclustError } from '../../../lib/shared/errors.js';
-import { askAbout, reach } from './ask-process.js';
+import { ask, reach, readMetadata } from './ask-process.js';
 import { readAppMetadata } from './messages.js';
 
 /** @import { TriggerReply } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Control } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { TargetProcess } from './ask-process.js' */
+/** @import { AskContext, TargetProcess } from './ask-process.js' */
 
 /**
+ * @param {AskContext} context
  * @param {object} o
- * @param {Control} o.control
- * @param {Clock} o.clock
  * @param {string[]} o.targets
  * @param {string} o.action
  * @param {unknown} o.params
@@ -20,9 +19,10 @@ import { readAppMetadata } from './messages.js';
  * @returns {Promise<TriggerReply[]>}  Rejects if a target does not exist, or if the
  *   keeper does not answer.
  */
-export async function trigger({ control, clock, targets, action, params, token, timeoutMs, signal }) {
+export async function trigger(context, { targets, action, params, token, timeoutMs, signal }) {
+  const { control, parts } = context;
   const reached = reach(control.registry, targets);
-  const { metadata } = await askAbout({ control, clock, verb: 'app-metadata', params: {} });
+  const metadata = await readMetadata(context);
   const appMessages = control.appMessages.begin();
   // Ignores an error of the subscription, because in this case the request before or after the
   // subscription fails too.
@@ -46,17 +46,11 @@ export async function trigger({ control, clock, targets, action, params, token, 
     if (mode === 'exec' && actions.length === 0) return { ...place, outcome: 'no-node' };
     if (!actions.includes(action)) return { ...place, outcome: 'no-action', actions };
     const { instanceId } = instance;
-    const reply = replyOf(control, clock, { instanceId, action, timeoutMs, signal });
+    const reply = replyOf(control, parts.clock, { instanceId, action, timeoutMs, signal });
     // Without parameters, the message is only the name of the action, as in PM2.
     const message = params === undefined ? action : { msg: action, opts: params, name };
     try {
-      const { isRepeated } = await askAbout({
-        control,
-        clock,
-        verb: 'send-message',
-        params: { instanceId, message, token },
-        about: one,
-      });
+      const { isRepeated } = await ask(context, { ...one, instance }, 'send-message', { message, token });
       const answer = await reply.answer;
       return {
         ...place,

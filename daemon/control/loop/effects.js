@@ -18,7 +18,20 @@ import { saveIfPossible } from '../state/store.js';
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /** @type {{ [T in Effect['type']]: (context: LoopContext, seat: Seat, effect: any) => void }} */
-export const EFFECTS = { spawn, retire, setTimer, clearTimer, look, ping, admit, park, unpark, ended, bug };
+export const EFFECTS = {
+  spawn,
+  retire,
+  setTimer,
+  clearTimer,
+  look,
+  ping: (context, seat, { ms }) => request(context, seat, 'ping', { timeoutMs: ms }, 'answered'),
+  // Opens the gate: connections reach the instance from now on.
+  admit: (context, seat) => request(context, seat, 'admit', {}, 'admitted'),
+  park,
+  unpark: (context, seat) => request(context, seat, 'unpark', {}, 'admitted'),
+  ended: recordFinishedSlot,
+  bug,
+};
 
 /**
  * @param {LoopContext} context
@@ -216,19 +229,11 @@ function look({ parts, registry, dispatch }, seat, { ms }) {
 }
 
 /**
- * @param {LoopContext} context
- * @param {Seat} seat
- */
-function ended(context, seat) {
-  recordFinishedSlot(context, seat.id);
-}
-
-/**
  * The program finished its work. Do not restart it, not even after a reboot.
  * @param {LoopContext} context
- * @param {number} id
+ * @param {{ id: number }} slot
  */
-export function recordFinishedSlot(context, id) {
+export function recordFinishedSlot(context, { id }) {
   context.registry.desired = finishSlot(context.registry.desired, id);
   // A failure loses nothing: the note in the keeper also records that the slot is finished.
   saveIfPossible(context);
@@ -245,24 +250,6 @@ function bug({ parts }, seat, { state, event }) {
 }
 
 /**
- * @param {LoopContext} context
- * @param {Seat} seat
- * @param {Extract<Effect, { type: 'ping' }>} effect
- */
-function ping(context, seat, { ms }) {
-  request(context, seat, 'ping', { timeoutMs: ms }, 'answered');
-}
-
-/**
- * Opens the gate: connections reach the instance from now on.
- * @param {LoopContext} context
- * @param {Seat} seat
- */
-function admit(context, seat) {
-  request(context, seat, 'admit', {}, 'admitted');
-}
-
-/**
  * Takes the instance out of rotation. Its process stays alive, because unpark() may need it again.
  * @param {LoopContext} context
  * @param {Seat} seat
@@ -272,14 +259,6 @@ function park(context, seat) {
   const instance = context.registry.instances.get(instanceId ?? '');
   if (instance) instance.isParked = true;
   tell(context, 'park', { instanceId });
-}
-
-/**
- * @param {LoopContext} context
- * @param {Seat} seat
- */
-function unpark(context, seat) {
-  request(context, seat, 'unpark', {}, 'admitted');
 }
 
 /**

@@ -11,6 +11,9 @@ import { isWanted, getSlotHistory } from '../state/registry.js';
 /** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 
+/** The policy for instances of an app that was removed from the list. */
+const REMOVED = checkSpec({ name: 'deleted', kind: 'exec', file: '/', script: '/', cwd: '/' });
+
 /**
  * Applies an event to a seat. If the note for the next control has changed, sends the note to the
  * keeper before the effects begin.
@@ -20,7 +23,7 @@ import { isWanted, getSlotHistory } from '../state/registry.js';
  */
 export function step(context, seat, event) {
   const { parts, registry } = context;
-  const policy = seat.spec ?? leftBehindPolicy();
+  const policy = seat.spec ?? REMOVED;
   const readiness = readReadiness(registry, seat);
   const { life, effects } = next(seat.life, event, {
     policy,
@@ -30,7 +33,8 @@ export function step(context, seat, event) {
   });
   const before = seat.life;
   seat.life = life;
-  if (life.state === 'up') markUp(registry.instances.get(seat.instanceId ?? ''));
+  const instance = registry.instances.get(seat.instanceId ?? '');
+  if (instance && life.state === 'up') instance.wasUp = true;
   if (life.state !== before.state || seat.sinceMs === 0) seat.sinceMs = parts.clock.nowMs();
   const happenings = listHappenings(before, life, event, { effects, isOnProbation: readiness.isOnProbation });
   const hasNews = remember(context, seat, before, effects, happenings);
@@ -66,14 +70,4 @@ function remember({ parts, registry }, seat, before, effects, happenings) {
     history.seat = { generation: seat.generation, state, streak, unstableAtMs, hasFailed, untilMs };
   }
   return isJudged || state === 'down' || asked !== before.asked;
-}
-
-/** @param {Instance | undefined} instance */
-function markUp(instance) {
-  if (instance) instance.wasUp = true;
-}
-
-/** Returns the policy for instances of an app that was removed from the list. */
-function leftBehindPolicy() {
-  return checkSpec({ name: 'deleted', kind: 'exec', file: '/', script: '/', cwd: '/' });
 }

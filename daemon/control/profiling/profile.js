@@ -2,7 +2,8 @@
 // leave an inspector open that this file has opened.
 import { hasSignal } from '../../../lib/shared/daemon/home-processes.js';
 import { NclustError } from '../../../lib/shared/errors.js';
-import { ask, describeSlot, explainSilence, findWorker, isBlocked } from './worker.js';
+import { ask } from '../app-channel/ask-process.js';
+import { describeSlot, explainSilence, findWorker, isBlocked } from './worker.js';
 
 /** @import { ApiContext, Client } from '../context.js' */
 /** @import { Worker } from './worker.js' */

@@ -1,5 +1,5 @@
 import { NclustError } from '../../../lib/shared/errors.js';
-import { askAbout, reachLiving } from '../app-channel/ask-process.js';
+import { ask, reachLiving } from '../app-channel/ask-process.js';
 
 /** @import { ApiContext } from '../context.js' */
 
@@ -29,24 +29,6 @@ export function findWorker({ control }, target) {
       `Inspect it with the tools of its language: "py-spy dump --pid ${one.instance.pid}", "rbspy", ` +
       `"jstack", or "gdb -p ${one.instance.pid}".`,
     data: { id: one.id, name: one.name, pid: one.instance.pid },
-  });
-}
-
-/**
- * @param {ApiContext} context
- * @param {Worker} about
- * @param {string} verb
- * @param {object} params
- * @param {number} [timeoutMs]
- */
-export function ask({ control, parts }, about, verb, params, timeoutMs) {
-  return askAbout({
-    control,
-    clock: parts.clock,
-    verb,
-    params: { instanceId: about.instance.instanceId, ...params, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
-    about,
-    timeoutMs,
   });
 }
 

@@ -134,7 +134,8 @@ function seatInstance(context, instance, child) {
     if (!child.exit) retireSurplus(context, instance, 'finish');
     return null;
   }
-  const spec = specFor(registry, id, generation);
+  const app = findSlot(registry, id)?.app;
+  const spec = app ? getSpec(app, generation) : null;
   const own = spec && instance.label.hasNoChannel ? withoutChannel(spec) : spec;
   const seat = addSeat(registry, { id, generation, slot, name, spec: own });
   seat.instanceId = instance.instanceId;
@@ -187,16 +188,6 @@ function endReason(history, { instanceId, exit, isRetiring }) {
  */
 function isOld({ registry }, { label }) {
   return findSlot(registry, label.id)?.slot.generation !== label.generation;
-}
-
-/**
- * @param {Registry} registry
- * @param {number} id
- * @param {number} generation
- */
-function specFor(registry, id, generation) {
-  const app = findSlot(registry, id)?.app;
-  return app ? getSpec(app, generation) : null;
 }
 
 /**
@@ -258,8 +249,7 @@ function restore(context) {
   for (const app of registry.desired.apps) {
     for (const slot of app.slots.filter((slot) => slot.want === 'up')) {
       const { ended, seat: past } = getSlotHistory(registry, slot.id);
-      if (ended && isWanted(registry, { id: slot.id, generation: ended.generation }))
-        recordFinishedSlot(context, slot.id);
+      if (ended && isWanted(registry, { id: slot.id, generation: ended.generation })) recordFinishedSlot(context, slot);
       else if (
         past &&
         isWanted(registry, { id: slot.id, generation: past.generation }) &&
