@@ -6,7 +6,6 @@ import { matcher, select } from '../state/selectors.js';
 import { followerFor } from './live-search.js';
 import { listLogPlaces } from './log-files.js';
 import {
-  BadParams,
   anyText,
   optional,
   reader,
@@ -14,6 +13,7 @@ import {
   readSome,
   record,
   recordOf,
+  subscriptionName,
   text,
   texts,
   toggle,
@@ -139,17 +139,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
 const LINES_MAX = 100_000;
 const LINES = 15;
 
-/** Limit for the name, because every notification repeats it. */
-const SUBSCRIPTION_MAX_CHARS = 200;
-
 const anyNumber = wholeUpTo(Number.MAX_SAFE_INTEGER);
-
-/** @type {Reader<string>} */
-export const subscriptionName = (value, path) => {
-  const name = typeof value === 'number' ? String(value) : text(value, path);
-  if (name.length <= SUBSCRIPTION_MAX_CHARS) return name;
-  throw new BadParams(path, `a text of at most ${SUBSCRIPTION_MAX_CHARS} characters`);
-};
 
 /** @type {Reader<{ source: string, flags: string }>} */
 const grep = (value, path) =>

@@ -5,8 +5,17 @@ import { trigger } from '../app-channel/trigger.js';
 import { ask, reachLiving, readMetadata } from '../app-channel/ask-process.js';
 import { readAppMetadata } from '../app-channel/messages.js';
 import { KeeperRefusal } from '../keeper-link/link.js';
-import { subscriptionName } from './logs.js';
-import { BadParams, optional, readParams, text, texts, toggle, wholeUpTo, withDefault } from './params.js';
+import {
+  BadParams,
+  optional,
+  readParams,
+  subscriptionName,
+  text,
+  texts,
+  toggle,
+  wholeUpTo,
+  withDefault,
+} from './params.js';
 
 /** @import { ApiContext } from '../context.js' */
 /** @import { FollowedEvent } from '../journal/journal.js' */

@@ -1,6 +1,5 @@
 import { SERIES, STEPS, TICK_MS } from '../../../lib/shared/metrics.js';
 import { selectIds } from '../requests/change.js';
-import { subscriptionName } from './logs.js';
 import { queryAppMetadata } from './messages.js';
 import { allSlotIds } from './status.js';
 import {
@@ -11,6 +10,7 @@ import {
   readParams,
   readSome,
   record,
+  subscriptionName,
   texts,
   toggle,
   wholeUpTo,

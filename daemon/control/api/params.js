@@ -40,6 +40,16 @@ export const list = reader((value) => Array.isArray(value) && value.length > 0, 
 /** @type {Reader<Record<string, unknown>>} */
 export const record = reader(isRecord, 'an object');
 
+/** Limit for the name, because every notification repeats it. */
+const SUBSCRIPTION_MAX_CHARS = 200;
+
+/** @type {Reader<string>} */
+export const subscriptionName = (value, path) => {
+  const name = typeof value === 'number' ? String(value) : text(value, path);
+  if (name.length <= SUBSCRIPTION_MAX_CHARS) return name;
+  throw new BadParams(path, `a text of at most ${SUBSCRIPTION_MAX_CHARS} characters`);
+};
+
 /** @type {Reader<string[]>} */
 export const texts = (value, path) => {
   if (Array.isArray(value) && value.length > 0) return value.map((item, at) => text(item, `${path}[${at}]`));

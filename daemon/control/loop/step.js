@@ -9,7 +9,7 @@ import { isWanted, getSlotHistory } from '../state/registry.js';
 /** @import { LoopContext } from '../context.js' */
 /** @import { Happening } from '../journal/journal.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
-/** @import { Instance, Seat } from '../state/registry.js' */
+/** @import { Seat } from '../state/registry.js' */
 
 /** The policy for instances of an app that was removed from the list. */
 const REMOVED = checkSpec({ name: 'deleted', kind: 'exec', file: '/', script: '/', cwd: '/' });

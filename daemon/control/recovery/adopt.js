@@ -16,7 +16,7 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 /** @import { LoopContext } from '../context.js' */
 /** @import { ChildSnapshot } from '../keeper-link/link.js' */
 /** @import { Asked } from '../policy/seat.js' */
-/** @import { Instance, Label, Seat, Registry } from '../state/registry.js' */
+/** @import { Instance, Label, Seat } from '../state/registry.js' */
 /** @import { SlotHistory } from '../state/slot-history.js' */
 
 /** @typedef {{ event: 'exited' | 'gone', instanceId: string, data: object }} News */

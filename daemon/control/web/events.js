@@ -1,6 +1,5 @@
 import { readLastEvents } from '../../../lib/shared/event-log.js';
-import { subscriptionName } from '../api/logs.js';
-import { flag, optional, readParams, text, wholeUpTo, withDefault } from '../api/params.js';
+import { optional, readParams, subscriptionName, text, toggle, wholeUpTo, withDefault } from '../api/params.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 /** @import { MethodBody } from '../api/methods.js' */
@@ -15,7 +14,7 @@ const SHAPE = {
   app: optional(text),
   id: optional(wholeUpTo(Number.MAX_SAFE_INTEGER)),
   lines: withDefault(wholeUpTo(LINES_MAX), LINES),
-  follow: withDefault(flag, false),
+  follow: toggle,
   subscription: optional(subscriptionName),
 };
 
