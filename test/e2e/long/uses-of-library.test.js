@@ -21,8 +21,11 @@ test.each(NODES)('programs exit once they have nothing left to wait for, on %s',
   install(home);
   const script = home.place('has-actions');
   const run = (program) =>
-    runProgram(node, [home.place(`uses-library/${program}`), script], { env: home.env, cwd: home.work, timeoutMs: 20_000 })
-      .done;
+    runProgram(node, [home.place(`uses-library/${program}`), script], {
+      env: home.env,
+      cwd: home.work,
+      timeoutMs: 20_000,
+    }).done;
 
   expect(await run('pm2-callbacks.cjs')).toMatchObject({
     exitStatus: 0,
@@ -37,10 +40,14 @@ test.each(NODES)('programs exit once they have nothing left to wait for, on %s',
 test('connect(true) of PM2 keeps the program alive, and its apps exit with it', async () => {
   const home = await sandbox();
   install(home);
-  const running = runProgram(nodeUnderTest(), [home.place('uses-library/pm2-no-daemon.cjs'), home.place('has-actions')], {
-    env: home.env,
-    cwd: home.work,
-  });
+  const running = runProgram(
+    nodeUnderTest(),
+    [home.place('uses-library/pm2-no-daemon.cjs'), home.place('has-actions')],
+    {
+      env: home.env,
+      cwd: home.work,
+    },
+  );
   await home.waitFor('the app to be online', () => running.stdout().includes('online'));
   expect(processesOf(home.home).map(({ role }) => role)).toContain('app');
   running.child.kill('SIGTERM');

@@ -127,7 +127,7 @@ describe('a line in parts', () => {
   test.each([
     [true, [true, false]],
     [false, [false, false]],
-  ])('without a known beginning has any level only if the request is resumed (%s)', (isResumed, expected) => {
+  ])('a part without a known beginning has any level only if the request is resumed (%s)', (isResumed, expected) => {
     const isWanted = createLogFilter({ level: 'fatal', grep: { source: 'db', flags: '' }, isResumed });
     expect(['the db', 'the end'].map((text) => isWanted(text, { isFirst: false, isLast: true }))).toEqual(expected);
   });
@@ -188,7 +188,7 @@ describe('a pattern is refused', () => {
     ['(?=x)x', 'x'],
     ['[^\\]]+]', 'ab]'],
     ['{"level":', '{"level":30}'],
-  ])('but "%s" is accepted', (source, line) => {
+  ])('the level "%s" is accepted', (source, line) => {
     const isWanted = createLogFilter({ grep: { source, flags: '' } });
     expect([isWanted(line), isWanted('-')]).toEqual([true, false]);
   });
