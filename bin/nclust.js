@@ -7,12 +7,12 @@
 import module from 'node:module';
 import { isatty } from 'node:tty';
 
-/** @import { Io } from '../lib/cli/run-command.js' */
+/** @import { Io } from '../lib/cli/perform.js' */
 
 /** @type {Io} */
 const io = {
   print,
-  talk,
+  printMessage,
   isTTY: isatty(1),
   isTalkTTY: isatty(2),
   get columns() {
@@ -57,7 +57,7 @@ async function print(text) {
 }
 
 /** @param {string} text */
-function talk(text) {
+function printMessage(text) {
   if (!hasTalked) process.stderr.on('error', () => {});
   hasTalked = true;
   process.stderr.write(text);
@@ -76,6 +76,6 @@ function onInterrupt(listener) {
  */
 function onOutputError({ code }) {
   if (code === 'EPIPE') process.exit();
-  talk(`nclust: The output could not be written (${code}).\n`);
+  printMessage(`nclust: The output could not be written (${code}).\n`);
   process.exit(1);
 }

@@ -40,7 +40,7 @@ import { createHostReader } from './metrics/host.js';
 import { createMetrics } from './metrics/metrics.js';
 import { createUsageReader } from './metrics/usage.js';
 import { findOrphans } from './recovery/find-orphans.js';
-import { createSettings } from './settings.js';
+import { createSettings } from './settings-file.js';
 import { createEnvironment } from './spawn/environment.js';
 import { readVersioning } from './spawn/git-checkout.js';
 import { preflight, substituteMissingNode } from './spawn/preflight.js';
@@ -49,7 +49,7 @@ import { findApp } from './state/desired.js';
 import { createStore } from './state/store.js';
 import { createPidFiles } from './status/pid-files.js';
 import { createTriggers } from './triggers/triggers.js';
-import { openWatcher } from './triggers/watcher.js';
+import { openWatcher } from './triggers/folder-watcher.js';
 import { CONTROL_CODE, ownInstallation, probe, PROBE } from './update/installation.js';
 import { createWeb } from './web/dashboard.js';
 

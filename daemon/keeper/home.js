@@ -22,7 +22,7 @@ const TOUCH_LOOKS = 1_200;
  * @param {() => void} o.onLost  The home was removed, or another keeper has it.
  * @returns {() => Promise<void>}  Looks at once.
  */
-export function lookAfterHome({ run, claim, onLost }) {
+export function watchHome({ run, claim, onLost }) {
   const home = dirname(run);
   let looks = 0;
   let missing = 0;

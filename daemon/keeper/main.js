@@ -11,7 +11,7 @@ import { closeInherited } from '../../lib/shared/daemon/inherited-descriptors.js
 import { lowerOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { createControlLink } from './control-link.js';
 import { createControlSupervisor } from './control-supervisor.js';
-import { createShutdown } from './ending.js';
+import { createShutdown } from './shutdown.js';
 import { openKeeperSocket } from './keeper-socket.js';
 import { Keeper } from './keeper.js';
 import { claimHome } from './lock.js';

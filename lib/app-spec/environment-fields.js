@@ -4,7 +4,7 @@ import { badKind, badOption, expandHome, reader, readPath } from './values.js';
 import { EMPTY, inGroup, internal, option, row } from './row.js';
 
 /** @import { Kind, StoredKind } from './kinds.js' */
-/** @import { Row } from './table.js' */
+/** @import { FieldRow } from './table.js' */
 
 const ENVIRONMENT_FORMS = 'an object whose values are texts, numbers, true, false, objects or lists';
 const FILES_FORMS = 'a path, or a list of paths';
@@ -78,7 +78,7 @@ const FILTER = {
   type: 'boolean | string | string[]',
 };
 
-/** The sources of the variables of an app. @type {Row[]} */
+/** The sources of the variables of an app. @type {FieldRow[]} */
 export const ENVIRONMENT = [
   row('env', ENV, EMPTY, {
     isBuilt: true,

@@ -1,7 +1,7 @@
 import { count, duration, exitCodes, flag, isWhole, oneOf, orNull, signal, whole, word } from './kinds.js';
 import { inGroup, row, setting } from './row.js';
 
-/** @import { Row } from './table.js' */
+/** @import { FieldRow } from './table.js' */
 
 const ID = {
   .../** @type {typeof word} */ (word),
@@ -15,7 +15,7 @@ const ID = {
   ),
 };
 
-/** When an app restarts, is ready, stops and reloads, and as whom it runs. @type {Row[]} */
+/** When an app restarts, is ready, stops and reloads, and as whom it runs. @type {FieldRow[]} */
 export const LIFECYCLE = [
   row('autorestart', flag, true, {
     flags: '--no-autorestart',

@@ -1,4 +1,4 @@
-import { LOG_COMPRESSIONS, LOG_INTERVALS } from '../shared/settings/settings.js';
+import { LOG_COMPRESSIONS, LOG_INTERVALS } from '../shared/settings/rules.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../shared/units.js';
 import { flag, isDigits, isFigure, isFilled, isText, isWhole, oneOf, orNull } from './kinds.js';
 import { parseShipTarget, SHIP_TARGET_FORMS, SHIP_TARGETS_MAX } from './ship-target.js';
@@ -6,7 +6,7 @@ import { badOption, reader, readPath } from './values.js';
 import { inGroup, option, row, setting } from './row.js';
 
 /** @import { Kind } from './kinds.js' */
-/** @import { Row } from './table.js' */
+/** @import { FieldRow } from './table.js' */
 
 /** The format of `time: true`, as in PM2. */
 export const TIME_FORMAT = 'YYYY-MM-DDTHH:mm:ss';
@@ -99,7 +99,7 @@ const SHIP_TARGETS = {
   type: 'string[]',
 };
 
-/** Files of the output of an app. @type {Row[]} */
+/** Files of the output of an app. @type {FieldRow[]} */
 export const LOGS = inGroup('Logs:', [
   row('out_file', FILE, '', {
     aliases: ['out', 'output', 'out_log'],

@@ -3,7 +3,7 @@ import { flag, isFilled, isText, oneOf, orNull, text, words } from './kinds.js';
 import { internal, REQUIRED, setting } from './row.js';
 
 /** @import { StoredKind } from './kinds.js' */
-/** @import { Row } from './table.js' */
+/** @import { FieldRow } from './table.js' */
 
 /** @type {StoredKind} */
 const FILE = {
@@ -19,7 +19,7 @@ const VERSIONING = {
   type: 'Versioning | null',
 };
 
-/** Fields that nclust calculates from the attributes. @type {Row[]} */
+/** Fields that nclust calculates from the attributes. @type {FieldRow[]} */
 export const DERIVED = [
   internal('kind', oneOf(['node', 'exec']), REQUIRED, {
     shownAs: 'kind',
@@ -52,7 +52,7 @@ const ANYTHING = { read: (/** @type {unknown} */ value) => value, accepted: 'any
 
 const MONITORING = 'for a monitoring service that nclust does not use';
 
-/** Attributes of PM2 that nclust accepts and ignores. @type {Row[]} */
+/** Attributes of PM2 that nclust accepts and ignores. @type {FieldRow[]} */
 export const UNNEEDED = Object.entries({
   force: '`start` restarts an app of the file that runs already',
   kill_retry_time: 'nclust does not poll',

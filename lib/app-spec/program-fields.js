@@ -3,7 +3,7 @@ import { reader } from './values.js';
 import { option, REQUIRED, row, setting } from './row.js';
 
 /** @import { GivenKind, Kind } from './kinds.js' */
-/** @import { Row } from './table.js' */
+/** @import { FieldRow } from './table.js' */
 
 const NAME_RULE = { accepts: isName, stored: 'a text of 1 to 100 characters on one line, and not "all"' };
 
@@ -41,7 +41,7 @@ const INTERPRETER = {
   stored: 'an absolute path or "none"',
 };
 
-/** The program of an app, and how it runs. @type {Row[]} */
+/** The program of an app, and how it runs. @type {FieldRow[]} */
 export const PROGRAM = [
   row('script', SCRIPT, REQUIRED, {
     aliases: ['exec', 'cmd', 'command'],

@@ -1,5 +1,5 @@
 /** @import { GivenKind, StoredKind } from './kinds.js' */
-/** @import { OwnRow, Row } from './table.js' */
+/** @import { OwnRow, FieldRow } from './table.js' */
 
 /** In place of a default: the spec must have the field. */
 export const REQUIRED = undefined;
@@ -12,7 +12,7 @@ export const EMPTY = {};
  * @param {GivenKind & StoredKind} kind
  * @param {unknown} fallback  The default of the field.
  * @param {OwnRow} more
- * @returns {Row}
+ * @returns {FieldRow}
  */
 export function row(name, kind, fallback, more) {
   return { name, needs: 'live', ...kind, default: fallback, ...more };
@@ -23,7 +23,7 @@ export function row(name, kind, fallback, more) {
  * @param {string} name
  * @param {GivenKind} kind
  * @param {OwnRow} more
- * @returns {Row}
+ * @returns {FieldRow}
  */
 export function setting(name, kind, more) {
   return { name, field: null, needs: undefined, ...kind, ...more };
@@ -35,7 +35,7 @@ export function setting(name, kind, more) {
  * @param {string | null} field
  * @param {GivenKind} kind
  * @param {OwnRow} more
- * @returns {Row}
+ * @returns {FieldRow}
  */
 export function option(flags, field, kind, more) {
   return { flags, field, needs: undefined, ...kind, ...more };
@@ -47,7 +47,7 @@ export function option(flags, field, kind, more) {
  * @param {StoredKind} kind
  * @param {unknown} fallback
  * @param {OwnRow} more
- * @returns {Row}
+ * @returns {FieldRow}
  */
 export function internal(field, kind, fallback, more) {
   return { field, needs: 'live', ...kind, read: undefined, default: fallback, ...more };
@@ -55,7 +55,7 @@ export function internal(field, kind, fallback, more) {
 
 /**
  * @param {string} group  The heading in the help.
- * @param {Row[]} rows
+ * @param {FieldRow[]} rows
  */
 export function inGroup(group, rows) {
   return rows.map((one) => ({ group, ...one }));

@@ -52,7 +52,7 @@ import { words } from './kinds.js';
  * @property {boolean} [isPublic]  Pages of the dashboard get the field.
  * @property {boolean} [isPm2]  PM2 stores the attribute unchanged, and only if the user has set it.
  *
- * @typedef {OwnRow & Partial<GivenKind & StoredKind>} Row
+ * @typedef {OwnRow & Partial<GivenKind & StoredKind>} FieldRow
  * @typedef {OwnRow & GivenKind & { key: string, help: string, flags?: string }} Setting  `key`: of
  *   the value in the options of commander.
  * @typedef {Setting & { name: string }} Attribute
@@ -66,7 +66,7 @@ export const ROWS = [...PROGRAM, ...LIFECYCLE, ...ENVIRONMENT, ...LOGS, ...TRIGG
 /** By the suffix of a kind. @type {Record<string, string>} */
 const UNIT_OF = { Ms: 'ms', Bytes: 'bytes' };
 
-/** @param {Row[]} rows */
+/** @param {FieldRow[]} rows */
 export function createTable(rows) {
   const complete = rows.map(completeRow);
   const settings = /** @type {Setting[]} */ (complete.filter(({ read }) => read !== undefined));
@@ -89,7 +89,7 @@ export function createTable(rows) {
 
 export const { settings: SETTINGS, attributes: ATTRIBUTES, fields: FIELDS, optionsOf: OPTIONS_OF } = createTable(ROWS);
 
-/** @param {Row} row */
+/** @param {FieldRow} row */
 function completeRow(row) {
   const { name = '', flags, suffix = '', shownAs = name, help = '' } = row;
   const field = row.field === undefined ? `${camelCase(name)}${suffix}` : row.field;
@@ -112,7 +112,7 @@ function completeRow(row) {
   };
 }
 
-/** @param {Row} row */
+/** @param {FieldRow} row */
 function defaultForHelp({ flags = '', help = '', default: value, defaultText, show = String }) {
   if (!/[<[]/.test(flags) || help.includes('(default')) return '';
   if (defaultText !== undefined && defaultText !== 'false') return ` (default: ${defaultText})`;

@@ -7,7 +7,7 @@ import { readWatchPattern } from './watch-pattern.js';
 import { EMPTY, inGroup, internal, option, row } from './row.js';
 
 /** @import { Kind } from './kinds.js' */
-/** @import { Row } from './table.js' */
+/** @import { FieldRow } from './table.js' */
 
 /** Refuses 300, because the user means "300M". 300 bytes would reload the app at every check. */
 const MEMORY_MIN_BYTES = 1024 ** 2;
@@ -81,7 +81,7 @@ const PID_FILE = {
   type: 'string',
 };
 
-/** Triggers that reload an app, and its pid file. @type {Row[]} */
+/** Triggers that reload an app, and its pid file. @type {FieldRow[]} */
 export const TRIGGERS = [
   row('watch', PATTERNS, [], {
     flags: '--watch [path]',

@@ -23,14 +23,14 @@ const PAUSE_MS = 50;
  * @param {object} o
  * @param {string} o.home
  * @param {Notifier | null} o.notifier
- * @param {(sentence: string) => void} o.talk
+ * @param {(sentence: string) => void} o.printMessage
  * @param {AbortSignal} o.ending  Its abort ends the manager and the apps. The next manager
  *   restores the apps.
  * @param {(pid: number, signal: 'SIGTERM' | 'SIGKILL') => void} o.send
  * @returns {Promise<void>}  Rejects with ERR_NCLUST_CONNECTION_LOST if the manager exited without
  *   an abort of `ending`, and its list still has apps. Also rejects if a manager cannot be started.
  */
-export async function followManager({ home, notifier, talk, ending, send }) {
+export async function followManager({ home, notifier, printMessage, ending, send }) {
   const paths = homePaths(home);
   const over = new AbortController();
   /** @type {Visit | null} */
@@ -39,7 +39,7 @@ export async function followManager({ home, notifier, talk, ending, send }) {
     if (visit) send(visit.keeperPid, 'SIGTERM');
   };
   const endHung = (/** @type {number} */ pid, /** @type {string} */ what) => {
-    talk(`The ${what} (pid ${pid}) does not answer and is replaced.`);
+    printMessage(`The ${what} (pid ${pid}) does not answer and is replaced.`);
     send(pid, 'SIGKILL');
   };
   ending.addEventListener('abort', end, { once: true });
@@ -53,7 +53,7 @@ export async function followManager({ home, notifier, talk, ending, send }) {
         await pause(PAUSE_MS); // Control is starting the next keeper.
         continue;
       }
-      talk(`${attending ? 'The next' : 'The'} manager is keeper ${visit.keeperPid}, for ${home}.`);
+      printMessage(`${attending ? 'The next' : 'The'} manager is keeper ${visit.keeperPid}, for ${home}.`);
       attending ??= superviseManager({
         paths,
         notifier,

@@ -89,7 +89,7 @@ const SEND_MS = 10_000;
 
 /**
  * @typedef {object} Notifier
- * @property {(...fields: string[]) => void} say  Sends "READY=1", for example. Never throws.
+ * @property {(...fields: string[]) => void} send  Sends "READY=1", for example. Never throws.
  * @property {() => Promise<void>} sent
  * @property {number | null} watchdogMs  The longest time between two WATCHDOG=1. Null: no watchdog.
  */
@@ -97,10 +97,10 @@ const SEND_MS = 10_000;
 /**
  * Runs systemd-notify(1), because Node.js cannot write to Unix datagram sockets.
  * @param {Record<string, string | undefined>} env  Loses variables that apps must not inherit.
- * @param {(sentence: string) => void} talk
+ * @param {(sentence: string) => void} printMessage
  * @returns {Notifier | null}  Null: systemd does not listen.
  */
-export function takeNotifier(env, talk) {
+export function takeNotifier(env, printMessage) {
   const { NOTIFY_SOCKET, WATCHDOG_USEC, PATH } = env;
   for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name];
   if (!NOTIFY_SOCKET) return null;
@@ -112,13 +112,13 @@ export function takeNotifier(env, talk) {
       (failure) => failure,
     );
     if (error && !isFailing)
-      talk(`systemd was not notified of "${fields.join(' ')}": ${error.stderr?.trim() || error.message}`);
+      printMessage(`systemd was not notified of "${fields.join(' ')}": ${error.stderr?.trim() || error.message}`);
     isFailing = error !== null;
   };
   const inTurn = createSerial();
   const watchdogMs = Number(WATCHDOG_USEC) / 1_000;
   return {
-    say(...fields) {
+    send(...fields) {
       void inTurn(() => send(fields)); // Never rejects.
     },
     sent: () => inTurn(() => {}),

@@ -50,7 +50,7 @@ export async function superviseManager({ paths, notifier, keeperPid, endHung, si
     if (signal.aborted) return;
     const what = silentHalf(found);
     silent = { what, looks: what === silent.what ? silent.looks + 1 : 1 };
-    if (what === '' && found.slots) report?.tell(found.slots);
+    if (what === '' && found.slots) report?.update(found.slots);
     if (what !== '' && silent.looks >= SILENT_PROBES_MAX) {
       const hung = what === 'control' ? found.controlPid : pid;
       if (hung !== null) endHung(hung, what);
@@ -100,7 +100,7 @@ function createReport(notifier) {
   return {
     isStarting: () => isStarting,
     /** @param {SlotStatus[]} slots */
-    tell(slots) {
+    update(slots) {
       const fields = [];
       if (isStarting && isDecided(slots)) {
         isStarting = false;
@@ -111,7 +111,7 @@ function createReport(notifier) {
       }
       if (readState(slots) !== said) fields.push(`STATUS=${(said = readState(slots))}`);
       if (!isStarting && notifier.watchdogMs !== null) fields.push('WATCHDOG=1');
-      if (fields.length > 0) notifier.say(...fields);
+      if (fields.length > 0) notifier.send(...fields);
     },
   };
 }

@@ -16,7 +16,7 @@ import { COMMANDS, findCommand } from './table/commands.js';
 import { pm2OnlyOptions } from './table/row.js';
 
 /** @import { Setting } from '../app-spec/table.js' */
-/** @import { Io } from './run-command.js' */
+/** @import { Io } from './perform.js' */
 /** @import { Command as Row } from './table/row.js' */
 
 /** @typedef {import('commander').Command} Command */
@@ -36,7 +36,7 @@ const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
  */
 export async function parseCommandLine(argv, io) {
   if (argv.length === 0) {
-    io.talk(SHORT_HELP);
+    io.printMessage(SHORT_HELP);
     return 1;
   }
   const end = argv.indexOf('--');
@@ -133,7 +133,7 @@ async function buildProgram(meant, args, io, { print, onDone, isBrief }) {
     .exitOverride()
     .configureOutput({
       writeOut: print,
-      writeErr: io.talk,
+      writeErr: io.printMessage,
       outputError: () => {},
       getOutHelpWidth: () => io.columns ?? 100,
       getErrHelpWidth: () => io.columns ?? 100,
@@ -177,7 +177,7 @@ async function addAction(program, command, row, args, io, { onDone, isBrief }) {
     const isTargetless = words.length === 0 && !MAY_HOLD_TARGET.some((key) => Array.isArray(options[key]));
     if (args.length > 0 && isTargetless) throw new NoTarget();
     sayNotNeeded(unneeded, command, io);
-    const { perform } = await import('./run-command.js');
+    const { perform } = await import('./perform.js');
     onDone(await perform(row, words, { ...options, ...program.opts() }, args, io));
   });
   const described = optionsOfApp.flatMap((option) => (option.flags ? [asOption(option.flags, option)] : []));
@@ -205,7 +205,7 @@ function sayNotNeeded(unneeded, command, io) {
   for (const [flags, why] of unneeded) {
     const option = new Option(flags);
     if (command.getOptionValueSource(option.attributeName()) === 'cli')
-      io.talk(`${option.long} is not needed: ${why}.\n`);
+      io.printMessage(`${option.long} is not needed: ${why}.\n`);
   }
 }
 

@@ -3,7 +3,7 @@
 // Start at: runProgram(), then command-line.js and run-command.js.
 import { parseCommandLine } from './command-line.js';
 
-/** @import { Io } from './run-command.js' */
+/** @import { Io } from './perform.js' */
 
 /**
  * @param {string[]} argv  Without node and the script.
@@ -34,7 +34,7 @@ async function fail(thrown, argv, io) {
   const ours = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
   const color = ours.includes('--no-color') ? false : ours.includes('--color') ? true : undefined;
   const level = chooseLevel((await io.colourLevels()).stderr, { color, env: io.env });
-  io.talk(ours.includes('--json') ? failureJson(error) : renderFailure(error, createPaint(level)));
+  io.printMessage(ours.includes('--json') ? failureJson(error) : renderFailure(error, createPaint(level)));
   return error.exitStatus;
 }
 

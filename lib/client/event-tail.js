@@ -88,7 +88,7 @@ function noticeChanges(folder, name, onChange) {
  * @param {string} path
  */
 function createReader(path) {
-  /** @type {Place | null} */
+  /** @type {OpenLog | null} */
   let place = null;
 
   /** @returns {{ entries: LoggedEvent[], isGap: boolean }} */
@@ -120,11 +120,11 @@ function createReader(path) {
   };
 }
 
-/** @typedef {{ fd: number, ino: number, at: number, lines: WholeLines }} Place */
+/** @typedef {{ fd: number, ino: number, at: number, lines: WholeLines }} OpenLog */
 
 /**
  * @param {string} path
- * @param {Place} place
+ * @param {OpenLog} place
  */
 function isSameFile(path, { ino }) {
   const named = statSync(path, { throwIfNoEntry: false });
@@ -132,7 +132,7 @@ function isSameFile(path, { ino }) {
 }
 
 /**
- * @param {Place} place  Moved forward.
+ * @param {OpenLog} place  Moved forward.
  * @returns {LoggedEvent[]}
  */
 function readNewEntries(place) {

@@ -35,7 +35,7 @@ const SUBSCRIPTION = 'logs';
  * @param {Client} client
  * @param {LogRequest} request
  * @param {object} o
- * @param {(sentence: string) => void} o.talk
+ * @param {(sentence: string) => void} o.printMessage
  * @param {AbortSignal} o.signal  Ends the stream if the caller also closes the client.
  * @param {(lines: number) => void} [o.onCaughtUp]  Called after the existing lines.
  * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  Default: a notice.
@@ -50,11 +50,11 @@ export async function* streamLogs(
   client,
   request,
   {
-    talk,
+    printMessage,
     signal,
     onCaughtUp = () => {},
-    onMissed = (missed, of) => talk(reportMissed(missed, of)),
-    onGap = (names) => talk(describeGap(names)),
+    onMissed = (missed, of) => printMessage(reportMissed(missed, of)),
+    onGap = (names) => printMessage(describeGap(names)),
     patienceMs = PATIENCE_MS,
     lineMaxChars = LINE_MAX_CHARS,
   },
@@ -93,7 +93,7 @@ export async function* streamLogs(
       if (!request.follow) return;
     }
     if (signal.aborted) return;
-    if (await reconnect(client, { talk, signal, isCaughtUp, patienceMs })) continue;
+    if (await reconnect(client, { printMessage, signal, isCaughtUp, patienceMs })) continue;
     const begun = long.finish();
     if (begun.length > 0) yield { entries: begun };
     return;
@@ -136,22 +136,22 @@ function createJoiner(maxChars) {
 /**
  * @param {Client} client
  * @param {object} o
- * @param {(sentence: string) => void} o.talk
+ * @param {(sentence: string) => void} o.printMessage
  * @param {AbortSignal} o.signal
  * @param {boolean} o.isCaughtUp
  * @param {number} o.patienceMs
  * @returns {Promise<boolean>}  False: `signal` is aborted, or the manager ended after it had sent
  *   all existing lines. Rejects if the connection fails for another reason.
  */
-async function reconnect(client, { talk, signal, isCaughtUp, patienceMs }) {
-  const timer = setTimeout(() => talk(WAITING), patienceMs);
+async function reconnect(client, { printMessage, signal, isCaughtUp, patienceMs }) {
+  const timer = setTimeout(() => printMessage(WAITING), patienceMs);
   try {
     await client.request('hello');
     return true;
   } catch (error) {
     if (signal.aborted) return false;
     if (!isCaughtUp || !(error instanceof NclustError) || error.code !== 'ERR_NCLUST_CONNECTION_LOST') throw error;
-    talk(FOLLOWED_TO_THE_END);
+    printMessage(FOLLOWED_TO_THE_END);
     return false;
   } finally {
     clearTimeout(timer);

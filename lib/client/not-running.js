@@ -16,8 +16,8 @@ export function countSavedApps(home) {
   return Array.isArray(apps) ? apps.length : 0;
 }
 
-/** @param {Pick<Context, 'home' | 'talk'>} context */
-export function printNotRunning({ home, talk }, show = talk) {
+/** @param {Pick<Context, 'home' | 'printMessage'>} context */
+export function printNotRunning({ home, printMessage }, show = printMessage) {
   show(`No nclust runs in ${home}. ${nextStep(home)}`);
 }
 

@@ -4,7 +4,7 @@ import { candidates, SCRIPTS, SHELLS } from '../completion/scripts.js';
 import { asOwnerOf, install, findPlace, uninstall } from '../completion/install.js';
 import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
-import { SETTINGS } from '../shared/settings/settings.js';
+import { SETTINGS } from '../shared/settings/rules.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Command } from '../cli/table/row.js' */

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { explainUnwritable } from '../cli/session/user-file.js';
 import { CONFIG_NAMES } from '../config/find.js';
 import { readPackage } from '../config/package-json.js';
-import { warnAboutPm2 } from '../deploy/settings.js';
+import { warnAboutPm2 } from '../deploy/deployment.js';
 import { toOneLine } from '../render/text.js';
 import { isFile } from '../shared/daemon/files.js';
 import { NclustError } from '../shared/errors.js';
@@ -30,7 +30,7 @@ export async function init(context, [kind]) {
   const script = findScript(cwd);
   const text = (kind === 'simple' ? SIMPLE : FULL).replace(PLACEHOLDER, () => script ?? PLACEHOLDER);
   explainUnwritable(file, () => writeFileSync(file, text, { flag: 'wx' }));
-  context.talk(
+  context.printMessage(
     script === null
       ? `"${PLACEHOLDER}" does not exist. Name your script in the file, then: nclust start`
       : 'Edit it, then: nclust start',
@@ -98,7 +98,7 @@ export async function validate(context, [file], { env, only }) {
   const environments = Object.entries(deploy ?? {});
   const ofHooks = environments.flatMap(([name, given]) => warnAboutPm2(name, Object(given)));
   const warnings = [...read.warnings, ...ofHooks];
-  for (const warning of warnings) context.talk(warning);
+  for (const warning of warnings) context.printMessage(warning);
   const apps = specs.map(({ name, script, mode, instances, cwd }) => ({ name, script, mode, instances, cwd }));
   return { file: path, apps, environments: environments.map(([name]) => name), warnings };
 }

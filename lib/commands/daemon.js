@@ -17,21 +17,21 @@ const SLACK_MS = 30_000;
  * @param {Context} context
  * @returns {Promise<{ home: string }>}  Resolves when the manager has exited.
  */
-export async function daemon({ home, env, talk }) {
+export async function daemon({ home, env, printMessage }) {
   process.title = `nclust daemon (${home})`;
-  const notifier = takeNotifier(env, talk);
+  const notifier = takeNotifier(env, printMessage);
   const ending = new AbortController();
   const end = () => {
     if (ending.signal.aborted) return;
-    notifier?.say('STOPPING=1', `EXTEND_TIMEOUT_USEC=${(longestKillMs(home) + SLACK_MS) * 1_000}`);
+    notifier?.send('STOPPING=1', `EXTEND_TIMEOUT_USEC=${(longestKillMs(home) + SLACK_MS) * 1_000}`);
     ending.abort();
   };
   /** @type {Parameters<typeof followManager>[0]['send']} */
   const send = (pid, signal) => void tryTo(() => process.kill(pid, signal), null); // It may have exited.
-  const reload = () => void reloadAll(home, notifier).catch((error) => talk(error.message));
+  const reload = () => void reloadAll(home, notifier).catch((error) => printMessage(error.message));
   process.on('SIGTERM', end).on('SIGINT', end).on('SIGHUP', reload);
   try {
-    await followManager({ home, notifier, talk, ending: ending.signal, send });
+    await followManager({ home, notifier, printMessage, ending: ending.signal, send });
     await notifier?.sent();
   } finally {
     process.off('SIGTERM', end).off('SIGINT', end).off('SIGHUP', reload);
@@ -46,11 +46,11 @@ export async function daemon({ home, env, talk }) {
 async function reloadAll(home, notifier) {
   const client = await openClient(() => connectOnly(home));
   if (!client) return;
-  notifier?.say('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`);
+  notifier?.send('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`);
   try {
     await client.request('reload', { targets: ['all'], token: newToken() });
   } finally {
-    notifier?.say('READY=1');
+    notifier?.send('READY=1');
     await client.close();
   }
 }

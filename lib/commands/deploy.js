@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describeConfig } from '../config/file/read.js';
 import { isConfigName } from '../config/find.js';
-import { checkRef, readDeployment } from '../deploy/settings.js';
+import { checkRef, readDeployment } from '../deploy/deployment.js';
 import { execute, list, revert, setUp, show, unlock, update } from '../deploy/steps.js';
 import { toSafeLine } from '../render/log-lines.js';
 import { jsonLine, toOneLine } from '../render/text.js';
@@ -11,7 +11,7 @@ import { NclustError } from '../shared/errors.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
 /** @import { Context } from '../cli/session/context.js' */
-/** @import { Deployment } from '../deploy/settings.js' */
+/** @import { Deployment } from '../deploy/deployment.js' */
 /** @import { Surroundings } from '../deploy/steps.js' */
 /** @import { View } from '../render/list.js' */
 
@@ -29,14 +29,14 @@ export async function* deploy(context, words, { parallel: isParallel = false }) 
     throw new NclustError('ERR_NCLUST_USAGE', 'deploy needs an environment.', {
       hint: 'For example: nclust deploy production setup',
     });
-  const { cwd, env, talk, show } = context;
+  const { cwd, env, printMessage, show } = context;
   const config = await describeConfig(context, { file: given });
   const shown = given ?? basename(config.file ?? '');
   const { deployment, warnings } = readDeployment(config.deploy, name, {
     file: shown,
     postDeploy: `nclust startOrReload ${shellQuote(onHost(shown))} --env ${shellQuote(name)}`,
   });
-  for (const warning of warnings) talk(warning);
+  for (const warning of warnings) printMessage(warning);
 
   const isLabelled = deployment.hosts.length > 1;
   const lines = new PassThrough({ objectMode: true });
@@ -55,7 +55,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }) 
     nowMs: Date.now(),
     who: `${env.USER ?? 'somebody'}@${hostname()}`,
     signal: interrupted.signal,
-    talk,
+    printMessage,
     onLine: (host, { stream, text }) => {
       if (stream === 'out') lines.write({ host, isLabelled, text });
       else show(`${isLabelled ? `[${toOneLine(host)}] ` : ''}${toSafeLine(text)}`);

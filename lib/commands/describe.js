@@ -35,7 +35,7 @@ export async function describe(context, targets) {
     targets: await absoluteScripts(context, client, targets),
     detail: true,
   });
-  for (const notice of notices) context.talk(notice);
+  for (const notice of notices) context.printMessage(notice);
   const shell = snapshot(context.env);
   const differences = Object.fromEntries(slots.map((slot) => [slot.id, diffDeclared(slot, shell, context.home)]));
   return { slots, differences, errors: slots.length > WITH_ERRORS_MAX ? {} : await lastErrors(client, slots) };
@@ -51,7 +51,7 @@ async function lastErrors(client, slots) {
   /** @type {LogRequest} */
   const request = { targets: slots.map(({ id }) => String(id)), streams: ['err'], lines: ERROR_LINES, follow: false };
   for await (const { entries } of streamLogs(client, request, {
-    talk: () => {},
+    printMessage: () => {},
     signal: new AbortController().signal,
   })) {
     for (const entry of entries) errors[entry.id]?.push(entry);

@@ -41,12 +41,13 @@ export async function* events(context, targets, options) {
       signal: stop.signal,
     })) {
       if (isHistory && targets.length > 0) isMeant = isAbout(selectApps(targets, { slots, events: entries }));
-      if (isGap) context.talk('Some new events are missing, because the log was rotated before they could be read.');
+      if (isGap)
+        context.printMessage('Some new events are missing, because the log was rotated before they could be read.');
       const wanted = entries.filter((event) => event.at >= sinceMs && isOfType(event.type) && isMeant(event));
       const shown = isHistory ? lastOf(wanted, lines) : wanted;
       if (shown.length > 0) yield { events: shown };
       if (isHistory && shown.length === 0 && lines > 0)
-        context.talk(
+        context.printMessage(
           options.nostream
             ? 'The event log contains no such event.'
             : 'The event log contains no such event; new ones will be shown here. Press Ctrl-C to quit.',

@@ -66,11 +66,11 @@ export async function importList(context, [from, file], { live = false, dryRun =
     all: [],
     exitStatus: refused.length > 0 ? 1 : 0,
   };
-  tell(context, found);
+  printFindings(context, found);
   if (dryRun || fresh.length === 0) return found;
   const pid = readRunningPm2(list.pm2Home);
   if (pid !== null)
-    context.note(`PM2 still runs (pid ${pid}). Apps that need a port of PM2 can start only after: pm2 kill`);
+    context.printUnlessJson(`PM2 still runs (pid ${pid}). Apps that need a port of PM2 can start only after: pm2 kill`);
   const { slots } = await carryOut(context, 'import', { apps: fresh }, 'Taking over from PM2').catch((error) => {
     throw explained(error, pid);
   });
@@ -95,11 +95,11 @@ function shown({ spec, resting }) {
  * @param {Context} context
  * @param {Imported} found
  */
-function tell(context, { source, apps, present, refused, warnings }) {
-  for (const warning of warnings) context.note(warning);
-  for (const name of present) context.note(`"${name}" is in the list already, and was not changed.`);
-  for (const { name, why } of refused) context.note(`"${name}" cannot be taken over: ${why}`);
-  if (apps.length === 0) context.note(`There is nothing to take over from ${source}.`);
+function printFindings(context, { source, apps, present, refused, warnings }) {
+  for (const warning of warnings) context.printUnlessJson(warning);
+  for (const name of present) context.printUnlessJson(`"${name}" is in the list already, and was not changed.`);
+  for (const { name, why } of refused) context.printUnlessJson(`"${name}" cannot be taken over: ${why}`);
+  if (apps.length === 0) context.printUnlessJson(`There is nothing to take over from ${source}.`);
 }
 
 /**

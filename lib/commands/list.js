@@ -27,7 +27,7 @@ export async function list(context, _words, options) {
   }
   // Requests a brief status for the table, because the whole status of many apps is megabytes.
   const { slots, notices } = await client.request('list', { brief: !options.json && !options.miniList });
-  for (const notice of notices) context.talk(notice);
+  for (const notice of notices) context.printMessage(notice);
   return { slots };
 }
 

@@ -28,7 +28,7 @@ export async function reloadLogs(context) {
   const client = await context.managerIfRunning();
   if (!client) throw notRunningError(context);
   const done = await client.request('reloadLogs');
-  context.note('All log files were reopened.');
+  context.printUnlessJson('All log files were reopened.');
   return done;
 }
 

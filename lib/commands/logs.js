@@ -22,7 +22,7 @@ export async function* logs(context, targets, options) {
   const named = targets.length > 0 ? { targets: await absoluteScripts(context, client, targets) } : {};
   const { slots } = await client.request('list', { ...named, brief: true });
   const before = noticeBeforeLines(slots, { follow: query.follow, isChosen: targets.length > 0 });
-  if (before) context.talk(before);
+  if (before) context.printMessage(before);
   if (slots.length === 0 && !query.follow) return;
 
   let isCaughtUp = false;
@@ -30,14 +30,14 @@ export async function* logs(context, targets, options) {
   const onCaughtUp = (lines) => {
     isCaughtUp = true;
     if (lines === 0 && query.lines !== 0 && slots.length > 0)
-      context.talk(noticeWithoutLines(slots, { follow: query.follow, isFiltered: isFiltered(query) }));
+      context.printMessage(noticeWithoutLines(slots, { follow: query.follow, isFiltered: isFiltered(query) }));
   };
   // The notices below leave out the name of the app if there is only one app.
   const isOther = (/** @type {string} */ name) =>
     slots.length === 0 || slots.some((/** @type {{ name: string }} */ slot) => slot.name !== name);
   const onMissed = (/** @type {number} */ lines, /** @type {Record<string, number>} */ of) =>
-    context.talk(reportMissed(lines, Object.keys(of).some(isOther) ? of : {}));
-  const onGap = (/** @type {string[]} */ names) => context.talk(describeGap(names.some(isOther) ? names : []));
+    context.printMessage(reportMissed(lines, Object.keys(of).some(isOther) ? of : {}));
+  const onGap = (/** @type {string[]} */ names) => context.printMessage(describeGap(names.some(isOther) ? names : []));
   const stop = new AbortController();
   const release = onCtrlC(context, () => {
     stop.abort();
@@ -47,7 +47,7 @@ export async function* logs(context, targets, options) {
     yield* streamLogs(
       client,
       { ...named, ...query },
-      { talk: context.talk, signal: stop.signal, onCaughtUp, onMissed, onGap },
+      { printMessage: context.printMessage, signal: stop.signal, onCaughtUp, onMissed, onGap },
     );
   } finally {
     release();

@@ -44,7 +44,7 @@ export async function* attach(context, [word, separator = '\n']) {
     slots: [{ id, name }],
   } = await client.request('sendInput', { target: named, input: '' });
   const target = String(id);
-  context.talk(`Your input goes to "${name}" (id ${id}). Ctrl-D or Ctrl-C detaches; the app keeps running.`);
+  context.printMessage(`Your input goes to "${name}" (id ${id}). Ctrl-D or Ctrl-C detaches; the app keeps running.`);
 
   const stop = new AbortController();
   const lines = createInterface({ input: process.stdin, terminal: false });
@@ -64,7 +64,7 @@ export async function* attach(context, [word, separator = '\n']) {
     yield* streamLogs(
       client,
       { targets: [target], follow: true, lines: 0 },
-      { talk: context.talk, signal: stop.signal },
+      { printMessage: context.printMessage, signal: stop.signal },
     );
   } finally {
     release();
@@ -78,9 +78,9 @@ export async function* attach(context, [word, separator = '\n']) {
  * @param {Context} context
  * @param {unknown} error
  */
-function sayRefusal({ talk }, error) {
+function sayRefusal({ printMessage }, error) {
   if (!(error instanceof NclustError)) throw error;
-  talk(error.message);
+  printMessage(error.message);
 }
 
 /**

@@ -31,17 +31,17 @@ const MAX_MS = 3_600_000;
  * @returns {Promise<Profiled>}
  */
 export async function profile(context, words, options) {
-  const talk = options.json ? () => {} : context.talk;
+  const printMessage = options.json ? () => {} : context.printMessage;
   const { kind, durationMs } = readKind(options);
   const { client, worker } = await selectWorker(context, words);
   const file = resolve(context.cwd, options.output ?? defaultName(worker, kind, new Date()));
   const output = createOutput(file, worker.pid);
   try {
     // Announces no profile of a program other than Node.js, because the manager will refuse it.
-    if (worker.nodeVersion !== null) talk(announcement(worker, kind, durationMs));
-    const by = await take({ ...context, talk }, client, worker, { kind, durationMs, output });
+    if (worker.nodeVersion !== null) printMessage(announcement(worker, kind, durationMs));
+    const by = await take({ ...context, printMessage }, client, worker, { kind, durationMs, output });
     const bytes = output.keep();
-    talk(`Open it in Chrome: the developer tools (F12), ${kind.panel}, Load profile.`);
+    printMessage(`Open it in Chrome: the developer tools (F12), ${kind.panel}, Load profile.`);
     const { id, name, slot, pid } = worker;
     return {
       slot: { id, name, slot, pid },
@@ -129,7 +129,7 @@ async function take(context, client, worker, what) {
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
     // Asks the worker again, because its event loop may be free by now.
-    context.talk(
+    context.printMessage(
       'No debugger could attach. nclust asks the worker once more, and it takes the profile itself if it answers.',
     );
     if (await takesItself(context, client, worker, what)) return 'itself';

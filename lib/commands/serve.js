@@ -9,7 +9,7 @@ import {
   serveVariables,
   VARIABLES,
   readVariables,
-} from '../serve/settings.js';
+} from '../serve/options.js';
 import { formatAddress } from '../shared/address.js';
 import { isFolder } from '../shared/daemon/files.js';
 import { readUser } from '../shared/host/as-user.js';
@@ -19,7 +19,7 @@ import { reportChange } from '../cli/session/outcome.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Outcome } from '../cli/session/outcome.js' */
-/** @import { ServeOptions } from '../serve/settings.js' */
+/** @import { ServeOptions } from '../serve/options.js' */
 
 /**
  * The PM2_SERVE_* variables of the shell replace missing options.
@@ -47,10 +47,10 @@ export async function serve(context, [path, port], options) {
     return isHalf ? `${OPTIONS[key]} (or ${VARIABLES[key]})` : VARIABLES[key];
   });
   const folder = checkFolder(resolve(context.cwd, settings.path));
-  if (options.monitor !== undefined) context.talk('--monitor has no effect: nclust has no monitoring service.');
+  if (options.monitor !== undefined) context.printMessage('--monitor has no effect: nclust has no monitoring service.');
 
   const read = readOptions('start', options);
-  for (const warning of readPm2Variables(context.env).warnings) context.talk(warning);
+  for (const warning of readPm2Variables(context.env).warnings) context.printMessage(warning);
   const built = buildSpec(
     serveScript(),
     [],
@@ -64,7 +64,7 @@ export async function serve(context, [path, port], options) {
   });
   const { force = false } = options;
   const { slots } = await carryOut(context, 'start', { specs: [spec], force }, `Starting ${spec.name}`);
-  context.note(`${folder} is served on http://${formatAddress(settings)}`);
+  context.printUnlessJson(`${folder} is served on http://${formatAddress(settings)}`);
   return reportChange(context, slots, 'Started', 'Starting');
 }
 

@@ -3,12 +3,12 @@ import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { unservedSentence } from '../shared/settings/listen-address.js';
-import { checkKey, checkSetting, describeSettings, readSettingsFile, selectKey } from '../shared/settings/settings.js';
+import { checkKey, checkSetting, describeSettings, readSettingsFile, selectKey } from '../shared/settings/rules.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { View } from '../render/list.js' */
 /** @import { Cell } from '../render/table.js' */
-/** @import { ShownSetting } from '../shared/settings/settings.js' */
+/** @import { ShownSetting } from '../shared/settings/rules.js' */
 
 /**
  * Does not need a manager.
@@ -20,8 +20,9 @@ export async function get(context, [key]) {
   if (key !== undefined) checkKey(key);
   const file = homePaths(context.home).settings;
   const { given, problems, broken } = readSettingsFile(file);
-  if (broken !== null) context.talk(`The settings in "${file}" are ignored, because ${broken}; the defaults are used.`);
-  for (const problem of problems) context.talk(`In the settings "${file}" ${problem}.`);
+  if (broken !== null)
+    context.printMessage(`The settings in "${file}" are ignored, because ${broken}; the defaults are used.`);
+  for (const problem of problems) context.printMessage(`In the settings "${file}" ${problem}.`);
   const all = describeSettings(given);
   return { settings: key === undefined ? all : selectKey(all, key), key: key ?? null };
 }
@@ -36,8 +37,8 @@ export async function set(context, [key, value]) {
   const client = await context.manager();
   // An older manager does not report `unserved`.
   const { settings, unserved = null } = await client.request('set', { key, value });
-  context.note(`"${key}" is ${value} now.`);
-  if (unserved) context.note(unservedSentence(unserved));
+  context.printUnlessJson(`"${key}" is ${value} now.`);
+  if (unserved) context.printUnlessJson(unservedSentence(unserved));
   return { settings: selectKey(settings, key) };
 }
 
@@ -51,7 +52,7 @@ export async function unset(context, [key]) {
   const { settings, wasSet } = await client.request('unset', { key });
   const [shown] = selectKey(settings, key);
   const byDefault = shown ? `; the default is ${shown.value}` : '';
-  context.note(`"${key}" ${wasSet ? 'is not set any more' : 'was not set'}${byDefault}.`);
+  context.printUnlessJson(`"${key}" ${wasSet ? 'is not set any more' : 'was not set'}${byDefault}.`);
   return { settings: shown ? [shown] : [] };
 }
 

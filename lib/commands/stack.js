@@ -50,7 +50,7 @@ export async function stack(context, words, { json }) {
 
   const { openInspector } = await import('../profile/break-in.js');
   const { frames, failure } = await orNoReply(
-    openInspector(json ? { ...context, talk: () => {} } : context, client, worker, takeStack),
+    openInspector(json ? { ...context, printMessage: () => {} } : context, client, worker, takeStack),
   );
   if (!frames.some(isOfApp)) {
     // Asks the worker again, because the block may have ended. Or a turn of the loop never ends,

@@ -38,20 +38,24 @@ export async function startup(context, [word], options) {
     const ownWay = USER_UNITS.includes(platform)
       ? ` Without root, there is: nclust startup ${platform} --user-unit`
       : '';
-    context.note(`${platform} was found. Root has to install the service "${name}": run the command below.${ownWay}`);
+    context.printUnlessJson(
+      `${platform} was found. Root has to install the service "${name}": run the command below.${ownWay}`,
+    );
     return { ...shown, done: 'needs root', next: sudoLine('startup', intent, options), exitStatus: 1 };
   }
   checkReach(intent.node, intent.main, whose);
   writeFiles([launcher, plan.file], whose);
   runCommands(plan.enable, { env: context.env });
-  context.note(
+  context.printUnlessJson(
     `"${name}" starts the manager of "${whose.user}" (${whose.home}) at boot, with the apps that ` +
       `should run then; you do not need to save the list.`,
   );
   const { SUDO_USER } = context.env;
   if (SUDO_USER && SUDO_USER !== whose.user && options.user === undefined)
-    context.note(`For the apps of "${SUDO_USER}" instead: nclust unstartup, then: sudo nclust startup -u ${SUDO_USER}`);
-  if (plan.next) context.note(plan.next);
+    context.printUnlessJson(
+      `For the apps of "${SUDO_USER}" instead: nclust unstartup, then: sudo nclust startup -u ${SUDO_USER}`,
+    );
+  if (plan.next) context.printUnlessJson(plan.next);
   return { ...shown, done: 'installed' };
 }
 
@@ -72,13 +76,15 @@ export async function unstartup(context, [word], options) {
   const shown = { platform, service: name, files: [], commands, next: null };
   if (options.print || options.dryRun) return { ...shown, done: 'shown' };
   if (needsRoot(intent)) {
-    context.note(`Root has to remove the service "${name}": run the command below.`);
+    context.printUnlessJson(`Root has to remove the service "${name}": run the command below.`);
     return { ...shown, done: 'needs root', next: sudoLine('unstartup', intent, options), exitStatus: 1 };
   }
   runCommands(plan.disable, { env: context.env, mayFail: true });
   removeFiles([plan.file, launcher], whose);
   runCommands(plan.forget, { env: context.env });
-  context.note(`"${name}" was removed. The manager and its apps keep running, but do not start at boot any more.`);
+  context.printUnlessJson(
+    `"${name}" was removed. The manager and its apps keep running, but do not start at boot any more.`,
+  );
   return { ...shown, done: 'removed' };
 }
 

@@ -9,7 +9,7 @@ import { withoutInherited } from '../shared/daemon/inherited-descriptors.js';
 import { NclustError } from '../shared/errors.js';
 import { replaceFile } from '../shared/host/replace-file.js';
 import { homePaths } from '../shared/paths.js';
-import { readSettingsFile, readSettingsText } from '../shared/settings/settings.js';
+import { readSettingsFile, readSettingsText } from '../shared/settings/rules.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 
@@ -37,9 +37,9 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
   const client = await context.manager();
   /** @type {WebShown} */
   const answer = await client.request('web', { listen, mayAct: allowActions, allowRemote, isNewToken: newToken });
-  sentencesOf(answer).forEach(context.note);
+  sentencesOf(answer).forEach(context.printUnlessJson);
   const opener = openerIn(context.home);
-  if (open) await openBrowser(answer.url, { opener, talk: context.talk });
+  if (open) await openBrowser(answer.url, { opener, printMessage: context.printMessage });
   else if (newToken) await rm(opener, { force: true });
   return answer;
 }
@@ -53,7 +53,7 @@ async function end(context) {
   /** @type {WebEnded} */
   const answer = client ? await client.request('web', { isOff: true }) : forgetDashboard(context.home);
   await rm(openerIn(context.home), { force: true });
-  context.note(
+  context.printUnlessJson(
     client
       ? `The dashboard ${answer.wasOn ? 'is not served any more' : 'was not served'}.`
       : `No nclust runs in "${context.home}", so no dashboard is ` +
@@ -131,10 +131,10 @@ function writeWithout(file) {
  * @param {string} url
  * @param {object} o
  * @param {string} o.opener  The private file. An old file is replaced.
- * @param {(sentence: string) => void} o.talk
+ * @param {(sentence: string) => void} o.printMessage
  * @returns {Promise<void>}  Never rejects.
  */
-async function openBrowser(url, { opener, talk }) {
+async function openBrowser(url, { opener, printMessage }) {
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open';
   try {
     rmSync(opener, { force: true });
@@ -152,7 +152,7 @@ async function openBrowser(url, { opener, talk }) {
     });
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-    talk(`No browser was opened (${program}: ${code ?? message}). Copy the address into yours.`);
+    printMessage(`No browser was opened (${program}: ${code ?? message}). Copy the address into yours.`);
   }
 }
 

@@ -3,7 +3,7 @@ import { isFile, isFolder } from '../shared/daemon/files.js';
 import { readPackage } from './package-json.js';
 
 /**
- * @typedef {object} Place
+ * @typedef {object} ScriptPaths
  * @property {string} cwd  Absolute. It may not exist.
  * @property {string | null} file  Absolute; of a folder, its main file. Null: not a file.
  */
@@ -17,7 +17,7 @@ import { readPackage } from './package-json.js';
  * @param {object} o
  * @param {string} o.folder  Of the config file.
  * @param {string} o.shellCwd
- * @returns {Place}
+ * @returns {ScriptPaths}
  */
 export function placeScript(script, cwd, { folder, shellCwd }) {
   const folders = [...new Set([folder, shellCwd])];

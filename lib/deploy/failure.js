@@ -29,7 +29,7 @@ export function deployError({ name, doing, failed, accounts, isPlain, isExec }) 
       ? ` on ${host}: ssh exited with 255 at "${step}": it could not connect, or lost the connection`
       : ` on ${host}: "${step}" exited with ${code}`;
   });
-  const where = isPlain ? [] : accounts.map((account) => `\n  ${account.host}: ${tell(account)}.`);
+  const where = isPlain ? [] : accounts.map((account) => `\n  ${account.host}: ${describeReports(account)}.`);
   const [{ host, code }] = failed;
   return new NclustError('ERR_NCLUST_DEPLOY_FAILED', `${doing} "${name}" failed${what.join(',')}.${where.join('')}`, {
     hint:
@@ -48,7 +48,7 @@ export function deployError({ name, doing, failed, accounts, isPlain, isExec }) 
 export function wrongReport({ name, doing, accounts, host, key }) {
   const value = accounts.find((account) => account.host === host)?.reports[key];
   const found = value === undefined ? `no ${key}` : `a ${key} that cannot be right (${value.slice(0, SHOWN_CHARS)})`;
-  const where = accounts.map((account) => `\n  ${account.host}: ${tell(account)}.`).join('');
+  const where = accounts.map((account) => `\n  ${account.host}: ${describeReports(account)}.`).join('');
   return new NclustError(
     'ERR_NCLUST_DEPLOY_FAILED',
     `${doing} "${name}" failed on ${host}: it reported ${found}.${where}`,
@@ -62,7 +62,7 @@ export function wrongReport({ name, doing, accounts, host, key }) {
 const SHOWN_CHARS = 100;
 
 /** @param {Account} account */
-function tell({ reports: { previous, switched, back, active }, isBegun }) {
+function describeReports({ reports: { previous, switched, back, active }, isBegun }) {
   const before =
     previous === undefined
       ? ''

@@ -1,7 +1,7 @@
 import { shellQuote } from '../shared/shell-quote.js';
 import { NEEDS_SETUP, prelude } from './script-parts.js';
 
-/** @import { Deployment } from './settings.js' */
+/** @import { Deployment } from './deployment.js' */
 
 /**
  * The lock of a host is the symbolic link .lock in the folder of the deployment. The target of the

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 
 /** @import { Readable } from 'node:stream' */
-/** @import { Deployment } from './settings.js' */
+/** @import { Deployment } from './deployment.js' */
 
 /** @typedef {{ stream: 'out' | 'err', text: string }} Line */
 

@@ -1,11 +1,11 @@
 import { shellQuote } from '../shared/shell-quote.js';
 
-/** @import { Deployment, HookName } from './settings.js' */
+/** @import { Deployment, HookName } from './deployment.js' */
 
 const NEW_TO_OLD = '"$nclust_root/.$2.new" "$nclust_root/$2"';
 
 /**
- * Returns the beginning of every script. Variables of scripts begin with "nclust_". settings.js
+ * Returns the beginning of every script. Variables of scripts begin with "nclust_". deployment.js
  * does not allow such names in `env`, so scripts and users cannot overwrite each other's variables.
  * @param {Deployment} deployment
  */

@@ -3,7 +3,7 @@ import { keepLock, lockWithin } from './lock.js';
 import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine } from './script-parts.js';
 
 /** @import { Lock } from './lock.js' */
-/** @import { Deployment, HookName } from './settings.js' */
+/** @import { Deployment, HookName } from './deployment.js' */
 
 // Scripts for a host. They need POSIX sh, git and the usual tools, but not nclust. The folder of a
 // deployment contains:

@@ -21,7 +21,7 @@ import { NclustError } from '../shared/errors.js';
 /** @import { Account } from './failure.js' */
 /** @import { Lock } from './lock.js' */
 /** @import { Line } from './remote.js' */
-/** @import { Deployment } from './settings.js' */
+/** @import { Deployment } from './deployment.js' */
 
 /**
  * @typedef {object} Surroundings
@@ -32,7 +32,7 @@ import { NclustError } from '../shared/errors.js';
  * @property {string} who  The person who deploys, shown to others while the host is locked.
  * @property {AbortSignal} signal  Ends local hooks and ssh.
  * @property {(host: string, line: Line) => void} onLine
- * @property {(sentence: string) => void} talk
+ * @property {(sentence: string) => void} printMessage
  */
 
 /**
@@ -44,7 +44,7 @@ export async function setUp(deployment, around) {
   const doing = 'Setting up';
   const accounts = await onHosts(deployment, around, { doing, script: () => isSetUpScript(deployment) });
   const hosts = deployment.hosts.filter((_, at) => !accounts[at].reports.previous);
-  for (const host of deployment.hosts) if (!hosts.includes(host)) around.talk(`${host} is already set up.`);
+  for (const host of deployment.hosts) if (!hosts.includes(host)) around.printMessage(`${host} is already set up.`);
   if (hosts.length === 0) return;
   const { ref, hooks } = deployment;
   await whileLocked(deployment, around, { hosts, doing, isFirst: true }, async (lock) => {
@@ -139,7 +139,7 @@ export async function unlock(deployment, around) {
   const accounts = await onHosts(deployment, around, { doing: 'Unlocking', script, isPlain: true });
   for (const { host, reports } of accounts) {
     const owner = reports.unlocked;
-    around.talk(
+    around.printMessage(
       owner === undefined ? `${host} was not locked.` : `${host} was locked by ${owner}. It is unlocked now.`,
     );
   }
@@ -183,7 +183,7 @@ async function unlockHeld(deployment, around, { hosts, lock }) {
   const uninterrupted = { ...around, signal: new AbortController().signal, isParallel: true };
   const script = () => unlockScript(deployment, lock);
   await onHosts(deployment, uninterrupted, { doing: 'Unlocking', hosts, script, isPlain: true }).catch((failure) =>
-    around.talk(failure.message),
+    around.printMessage(failure.message),
   );
 }
 
@@ -212,7 +212,7 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
   const script = () => resolveScript(deployment, ref);
   const [resolved] = await onHosts(deployment, around, { ...first, script });
   const { commit } = resolved.reports;
-  around.talk(`${doing} ${deployment.name}: ${ref} is ${commit}.`);
+  around.printMessage(`${doing} ${deployment.name}: ${ref} is ${commit}.`);
 
   const time = new Date(around.nowMs).toISOString().replace(/\D/g, '').slice(0, 14);
   const hasHook = hookName === 'post-deploy' && deployment.hooks['pre-deploy'] !== '';
@@ -231,7 +231,7 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
  */
 async function activateOn(deployment, around, o) {
   const accounts = await onHosts(deployment, around, { ...o, mustReport: { active: RELEASE } });
-  for (const { host, reports } of accounts) around.talk(`${host} runs ${reports.active}.`);
+  for (const { host, reports } of accounts) around.printMessage(`${host} runs ${reports.active}.`);
 }
 
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;

@@ -9,7 +9,7 @@ import { systemLimits } from '../shared/host/system-limits.js';
 import { readEvents } from '../shared/event-log.js';
 import { findBlocked } from '../shared/metrics.js';
 import { homePaths } from '../shared/paths.js';
-import { readSettingsFile } from '../shared/settings/settings.js';
+import { readSettingsFile } from '../shared/settings/rules.js';
 import { readVersion } from '../shared/version.js';
 import { shortTarget } from '../shared/without-secrets.js';
 import { findCrashing, findOverLimit, findUnserved } from './app-facts.js';

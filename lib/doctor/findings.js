@@ -289,10 +289,10 @@ function tooMany(slots, cpus) {
 /**
  * @param {Facts['slots']} slots
  * @param {(slot: Facts['slots'][number]) => boolean} isMeant
- * @param {(name: string) => Finding} tell
+ * @param {(name: string) => Finding} toFinding
  */
-function perApp(slots, isMeant, tell) {
-  return [...new Set(slots.filter(isMeant).map(({ name }) => name))].map(tell);
+function perApp(slots, isMeant, toFinding) {
+  return [...new Set(slots.filter(isMeant).map(({ name }) => name))].map(toFinding);
 }
 
 /**

@@ -10,7 +10,7 @@ import { formatBytes, formatDelay, formatPercent, formatRate, formatUptime } fro
 
 /**
  * An app with one worker has only one row, with both `app` and `worker`.
- * @typedef {object} Row
+ * @typedef {object} FigureRow
  * @property {string} key
  * @property {Sample} of  The figures of the row.
  * @property {AppSample | null} app  Null: the row is a worker below its app.
@@ -130,7 +130,7 @@ export function uptimeText(workers, nowMs) {
  * @param {Sort} [o.sort]
  * @param {Set<string>} [o.flipped]  Apps that the user has expanded or collapsed.
  * @param {Held} [o.held]
- * @returns {Row[]}
+ * @returns {FigureRow[]}
  */
 export function listRows({
   sample,
@@ -165,7 +165,7 @@ export function listRows({
 /**
  * @param {WorkerSample[]} workers
  * @param {{ sort: Sort, held: Held }} o
- * @returns {Row[]}
+ * @returns {FigureRow[]}
  */
 export function workerRows(workers, { sort, held }) {
   const rows = workers.map((worker) => ({
@@ -206,11 +206,11 @@ export const SORTED = {
 
 /**
  * @param {SortField} field
- * @returns {(a: Row, b: Row) => number}
+ * @returns {(a: FigureRow, b: FigureRow) => number}
  */
 function orderOf(field) {
   if (field === 'name') return ({ of: a }, { of: b }) => compareNames(a, b);
-  /** @type {(row: Row) => number} */
+  /** @type {(row: FigureRow) => number} */
   const value =
     field === 'status'
       ? ({ workers }) => WORST_FIRST.indexOf(mergeStatus(workers))
@@ -221,7 +221,7 @@ function orderOf(field) {
 }
 
 /**
- * @template {Row} T
+ * @template {FigureRow} T
  * @param {T[]} rows
  * @param {Sort} sort
  * @param {Held} held

@@ -1,6 +1,6 @@
-import { readEntry, completeEntry } from '../config/file/entry.js';
+import { readEntry, completeEntry } from '../config/file/config-entry.js';
 import { snapshot } from '../config/spec/build.js';
-import { buildSpecFromEntry } from '../config/spec/of-entry.js';
+import { buildSpecFromEntry } from '../config/spec/build-from-entry.js';
 import { pm2Entry, splitEnvironment } from './pm2-entry.js';
 
 /** @import { AppSpec } from '../app-spec/types.js' */

@@ -3,10 +3,10 @@ import { readConfig, readNames } from '../config/file/read.js';
 import { isConfigName } from '../config/find.js';
 import { snapshot } from '../config/spec/build.js';
 import { NclustError } from '../shared/errors.js';
-import { changesOf, readSettings } from './settings.js';
+import { changesOf, readSettings } from './setting-changes.js';
 import { absoluteScripts } from './targets.js';
 
-/** @import { Shell, Wanted } from '../config/file/read.js' */
+/** @import { Shell, ConfigQuery } from '../config/file/read.js' */
 /** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { Method, PlanItem, SlotStatus } from '../shared/wire/protocol.js' */
 
@@ -38,7 +38,7 @@ export async function startSpecs(ask, what, { force, ...words }) {
  * of the config are added to the list and started.
  * @param {Ask} ask
  * @param {'start' | 'restart' | 'reload'} how
- * @param {Wanted} wanted
+ * @param {ConfigQuery} wanted
  * @param {object} [o]
  * @param {boolean} [o.isPartial]  Leaves out apps with faults. Then `refused` is their error.
  * @param {boolean} [o.isCounted]  The caller has given the number of instances.
@@ -60,7 +60,7 @@ export async function renewApps(ask, how, wanted, { isPartial, isCounted } = {})
 
 /**
  * @param {string | null} file
- * @param {Wanted} wanted
+ * @param {ConfigQuery} wanted
  */
 export function noAppsError(file, { value }) {
   const what = value === undefined ? `"${file ?? 'stdin'}"` : 'The object';
@@ -121,7 +121,7 @@ export async function applySpecs(ask, what, { env, only, dryRun = false, ...o })
 
 /**
  * @param {Ask} ask
- * @param {Wanted} wanted
+ * @param {ConfigQuery} wanted
  * @param {{ prune?: boolean, updateEnv?: boolean }} o
  * @returns {Promise<{ specs: AppSpec[], file?: string } & Record<string, unknown>>}  Parameters of
  *   "apply".
@@ -135,7 +135,7 @@ export async function readApplied(ask, wanted, { prune = false, updateEnv = fals
 /**
  * Reads a config, and passes on its warnings.
  * @param {Ask} ask
- * @param {Wanted} wanted
+ * @param {ConfigQuery} wanted
  * @param {{ isPartial?: boolean }} [o]
  */
 export async function readSpecs(ask, wanted, o) {
@@ -184,7 +184,7 @@ export function isConfig(what) {
 /**
  * @param {unknown} what
  * @param {ConfigSelection} choice
- * @returns {Wanted}
+ * @returns {ConfigQuery}
  */
 function toWanted(what, { env, only }) {
   return {

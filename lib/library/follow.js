@@ -132,7 +132,7 @@ export async function* followLogs(
   const pages = streamLogs(
     client,
     { ...named, ...query },
-    { talk: () => {}, signal: o.signal, onCaughtUp: o.onReady, onMissed, onGap },
+    { printMessage: () => {}, signal: o.signal, onCaughtUp: o.onReady, onMissed, onGap },
   );
   for await (const { entries } of pages) yield* entries;
 }

@@ -3,7 +3,7 @@
 // Start at: class Nclust, then calls.js and follow.js; lib/index.d.ts has the shapes.
 import { fileURLToPath } from 'node:url';
 import { endManager } from '../client/end-manager.js';
-import { checkKey, selectKey } from '../shared/settings/settings.js';
+import { checkKey, selectKey } from '../shared/settings/rules.js';
 import {
   applySpecs,
   isConfig,

@@ -138,9 +138,9 @@ export function followLog({ key, request }, { open, dispatch, signal }) {
     dispatch({ type: 'log-began', query: key });
     let lines = 0;
     let sinceMono = performance.now();
-    const talk = (/** @type {string} */ words) => dispatch({ type: 'log-said', query: key, words });
+    const printMessage = (/** @type {string} */ words) => dispatch({ type: 'log-said', query: key, words });
     const onMissed = (/** @type {number} */ count) => dispatch({ type: 'log-missed', query: key, count });
-    const o = { talk, signal: ends, onMissed, onGap: () => {}, lineMaxChars: 0 };
+    const o = { printMessage, signal: ends, onMissed, onGap: () => {}, lineMaxChars: 0 };
     for await (const { entries } of streamLogs(client, request, o)) {
       dispatch({ type: 'logged', query: key, entries });
       lines += entries.length;

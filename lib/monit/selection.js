@@ -1,11 +1,11 @@
 import { listRows } from '../figures/rows.js';
 
-/** @import { Row } from '../figures/rows.js' */
+/** @import { FigureRow } from '../figures/rows.js' */
 /** @import { State } from './state.js' */
 
 /**
  * @param {Pick<State, 'sample' | 'filter' | 'sort' | 'flipped'>} state
- * @returns {Row[]}
+ * @returns {FigureRow[]}
  */
 export function rowsOf({ sample, filter, sort, flipped }) {
   return sample ? listRows({ sample, filter, sort, flipped }) : [];
@@ -26,7 +26,7 @@ export function placeSelection(state) {
 
 /**
  * @param {State} state
- * @returns {Row | null}
+ * @returns {FigureRow | null}
  */
 export function selectedRow(state) {
   return rowsOf(state).find(({ key }) => key === state.selected) ?? null;

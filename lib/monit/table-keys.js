@@ -2,7 +2,7 @@ import { layOut } from './layout.js';
 import { showNotice } from './notice.js';
 import { rowsOf, selectedRow } from './selection.js';
 
-/** @import { Row, SortField } from '../figures/rows.js' */
+/** @import { FigureRow, SortField } from '../figures/rows.js' */
 /** @import { Key } from './keys.js' */
 /** @import { Ask, State, Step } from './state.js' */
 
@@ -143,7 +143,7 @@ function askFor(state, name) {
   return { ...(question && { question: `${question}?` }), ask: { type: 'ask', method, params, doing, done } };
 }
 
-/** @param {Row} row */
+/** @param {FigureRow} row */
 function rowLabel({ app, worker, workers }) {
   if (!app && worker) return `"${worker.name}", id ${worker.id} only`;
   return `"${app?.name}"${workers.length > 1 ? ` (${workers.length} instances)` : ''}`;
@@ -153,7 +153,7 @@ function rowLabel({ app, worker, workers }) {
  * Returns null if the target would also match other apps: the name "all", or an id that is also a
  * name or a namespace. The manager tries a name or a namespace before an id.
  * @param {Pick<State, 'sample'>} state
- * @param {Row} row
+ * @param {FigureRow} row
  */
 function targetOf({ sample }, { app, worker }) {
   const target = app ? app.name : String(worker?.id);

@@ -8,13 +8,13 @@ import { firstVisible } from './layout.js';
 import { put, restyle } from './screen.js';
 import { sparkline } from './trends.js';
 
-/** @import { Row } from '../figures/rows.js' */
+/** @import { FigureRow } from '../figures/rows.js' */
 /** @import { Box } from './layout.js' */
 /** @import { Screen } from './screen.js' */
 /** @import { State } from './state.js' */
 /** @import { Span } from './trends.js' */
 
-/** @typedef {{ row: Row, state: State, marks: string, width: number }} Given */
+/** @typedef {{ row: FigureRow, state: State, marks: string, width: number }} Given */
 
 /**
  * @typedef {object} Column
@@ -59,7 +59,7 @@ const COLUMNS = [
 /**
  * @param {Screen} screen
  * @param {Box} box
- * @param {{ state: State, rows: Row[], marks: string }} o
+ * @param {{ state: State, rows: FigureRow[], marks: string }} o
  */
 export function drawTable(screen, box, { state, rows, marks }) {
   if (box.height <= 0) return;
@@ -175,7 +175,7 @@ function statusCell({ row }) {
 /**
  * @param {Screen} screen
  * @param {Box} box
- * @param {{ row: Row | null, nowMs: number, span: Span }} o
+ * @param {{ row: FigureRow | null, nowMs: number, span: Span }} o
  */
 export function drawTitle(screen, box, { row, nowMs, span }) {
   drawRule(screen, box, row ? `${span === 'hours' ? 'last 6 hours · ' : ''}${wordsOf(row, nowMs)}` : '', 'bold');
@@ -194,7 +194,7 @@ export function drawRule(screen, box, text, style = 'cyan') {
 }
 
 /**
- * @param {Row} row
+ * @param {FigureRow} row
  * @param {number} nowMs
  */
 function wordsOf({ app, worker, workers }, nowMs) {
@@ -226,11 +226,11 @@ const NUMBERS = [
 /**
  * @param {Screen} screen
  * @param {Box} box
- * @param {Row} row
+ * @param {FigureRow} row
  */
 export function drawNumbers(screen, box, { app, worker }) {
   // Some figures are only those of a worker.
-  const of = /** @type {Row['of']} */ ({ ...worker, ...app });
+  const of = /** @type {FigureRow['of']} */ ({ ...worker, ...app });
   let [x, y] = [box.x + 1, box.y];
   for (const [label, ...names] of NUMBERS) {
     const texts = names.map((name) => figureText(of, name));

@@ -24,8 +24,8 @@ const ANSWER_MS = 2_000;
  * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look  `signal` aborts at Ctrl-C.
  * @returns {Promise<T>}
  */
-export async function openInspector({ onInterrupt, talk }, client, worker, look) {
-  talk(
+export async function openInspector({ onInterrupt, printMessage }, client, worker, look) {
+  printMessage(
     `"${worker.name}" (id ${worker.id}) does not answer, because its event loop is blocked. nclust attaches ` +
       `a debugger, through a port of 127.0.0.1 that is closed afterwards.`,
   );

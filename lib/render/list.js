@@ -19,7 +19,7 @@ import { BRANCH, LAST_BRANCH } from './table.js';
 import { toOneLine } from './text.js';
 
 /** @import { BriefStatus, ShownStatus, SlotStatus } from '../shared/wire/protocol.js' */
-/** @import { Row } from './slots.js' */
+/** @import { SlotRow } from './slots.js' */
 
 /**
  * @typedef {import('./slots.js').View & { options: Record<string, unknown>, isTerminal?: boolean }}
@@ -116,7 +116,7 @@ function sortSlots(slots, order, nowMs) {
  * An app with one worker has one row. An app with several workers has one more row, above them.
  * @param {BriefStatus[]} slots  An app takes the position of its first worker.
  * @param {number} nowMs
- * @returns {Row[]}
+ * @returns {SlotRow[]}
  */
 function groupRows(slots, nowMs) {
   return [...groupByApp(slots).values()].flatMap((workers) =>
@@ -129,7 +129,7 @@ function groupRows(slots, nowMs) {
 /**
  * @param {BriefStatus[]} workers
  * @param {number} nowMs
- * @returns {Row}
+ * @returns {SlotRow}
  */
 function appRow(workers, nowMs) {
   const sum = (/** @type {'cpu' | 'restarts' | 'memoryBytes'} */ key) =>
@@ -164,7 +164,7 @@ function statusCell(workers) {
 /**
  * @param {BriefStatus} worker
  * @param {boolean} isLast
- * @returns {Row}
+ * @returns {SlotRow}
  */
 function workerRow(worker, isLast) {
   return { ...worker, shown: { name: `${isLast ? LAST_BRANCH : BRANCH}${worker.name}`, namespace: '', version: '' } };

@@ -7,7 +7,7 @@ import { renderTable, tableWidth } from './table.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * @typedef {BriefStatus & { shown?: Record<string, Cell> }} Row  `shown`: other cells, by column
+ * @typedef {BriefStatus & { shown?: Record<string, Cell> }} SlotRow  `shown`: other cells, by column
  *   title.
  */
 /** @typedef {{ title: string, cell: (slot: BriefStatus, nowMs: number) => Cell }} Column */
@@ -72,7 +72,7 @@ const MINI = [ID, NAME, STATUS, CPU, { title: 'mem', cell: ({ memoryBytes }) => 
 /**
  * Renders all columns if they fit or if the output is not a terminal. Otherwise renders one of the
  * two shorter tables that PM2 also has.
- * @param {Row[]} slots
+ * @param {SlotRow[]} slots
  * @param {View} view
  */
 export function renderSlots(slots, { columns, paint, nowMs }) {

@@ -45,8 +45,8 @@ export function parseRunWords(argv) {
   return argv[at] === 'run' ? argv.toSpliced(at, 1) : null;
 }
 
-/** @param {(sentence: string) => void} say */
-export function watchZombies(say) {
+/** @param {(sentence: string) => void} printMessage */
+export function watchZombies(printMessage) {
   if (process.pid !== 1 || process.platform !== 'linux') return;
   /** @type {Set<number>} */
   let before = new Set();
@@ -56,7 +56,7 @@ export function watchZombies(say) {
     before = new Set(dead);
     if (stays === undefined) return;
     clearInterval(timer);
-    say(
+    printMessage(
       `process ${stays} stays a zombie, because Node.js is the first process of this container and ` +
         `cannot reap orphans: start "nclust-runtime", or use "docker run --init".`,
     );

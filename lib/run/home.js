@@ -21,15 +21,15 @@ const CONNECT_TIMEOUT_MS = 2_000;
  * Takes $NCLUST_HOME if it is usable, else a new folder. Rejects with ERR_NCLUST_HOME_UNWRITABLE if
  * a new folder is not possible anywhere.
  * @param {Record<string, string | undefined>} env
- * @param {(sentence: string) => void} say
+ * @param {(sentence: string) => void} printMessage
  * @returns {Promise<ForegroundHome>}
  */
-export async function claimHome(env, say) {
+export async function claimHome(env, printMessage) {
   if (env.NCLUST_HOME) {
     const home = resolveHome(env);
     const why = await reasonAgainst(home);
     if (why === null) return { home, leave: () => rmSync(outputSocket(homePaths(home).run), { force: true }) };
-    say(`NCLUST_HOME ("${home}") is not used, because ${why}; this run uses a temporary home.`);
+    printMessage(`NCLUST_HOME ("${home}") is not used, because ${why}; this run uses a temporary home.`);
   }
   const home = makeHome([env.XDG_RUNTIME_DIR, '/dev/shm', env.TMPDIR, tmpdir(), '/tmp']);
   return { home, leave: () => rmSync(home, { recursive: true, force: true }) };

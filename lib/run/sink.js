@@ -14,7 +14,7 @@ const PATIENCE_MS = 2_000;
  * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Wait for the promise
  *   before the next write. Null: no wait is needed. Lines of two writers never mix. Never throws or
  *   rejects.
- * @property {(sentence: string) => void} say  Writes a message of nclust on its own line.
+ * @property {(sentence: string) => void} printMessage  Writes a message of nclust on its own line.
  * @property {() => Promise<boolean>} flush  Waits for the reader. False: bytes are left.
  */
 
@@ -47,7 +47,7 @@ export function createSink(stream, onClosed) {
       inside = bytes[bytes.length - 1] === NEWLINE ? '' : from;
       return put(bytes);
     },
-    say(sentence) {
+    printMessage(sentence) {
       void put(Buffer.from(`${inside === '' ? '' : '\n'}nclust: ${sentence}\n`));
       inside = '';
     },

@@ -8,7 +8,7 @@ import { encodePath, locate, readRequestPath } from './path.js';
 import { listFolder, renderListing, sendFile, sendPage, varyBy } from './respond.js';
 
 /** @import { IncomingMessage as Request, Server, ServerResponse as Response } from 'node:http' */
-/** @import { ServeSettings } from './settings.js' */
+/** @import { ServeSettings } from './options.js' */
 
 const NOT_FOUND_PAGE = '404.html';
 
@@ -17,22 +17,22 @@ const STALLED_MS = 60_000;
 
 /**
  * @param {ServeSettings & { path: string }} settings  `path` is absolute.
- * @param {(sentence: string) => void} talk
+ * @param {(sentence: string) => void} printMessage
  * @param {number} [stalledMs]
  * @returns {Server}
  */
-export function createStaticServer(settings, talk, stalledMs = STALLED_MS) {
-  const server = createServer(createHandler(settings, talk));
+export function createStaticServer(settings, printMessage, stalledMs = STALLED_MS) {
+  const server = createServer(createHandler(settings, printMessage));
   server.timeout = stalledMs;
   return server;
 }
 
 /**
  * @param {ServeSettings & { path: string }} settings
- * @param {(sentence: string) => void} talk
+ * @param {(sentence: string) => void} printMessage
  * @returns {(request: Request, response: Response) => void}
  */
-function createHandler(settings, talk) {
+function createHandler(settings, printMessage) {
   const mayEnter = settings.credentials ? createGatekeeper(settings.credentials) : () => true;
   const cacheControl = createCacheControl({ cache: settings.cache, isPrivate: settings.credentials !== null });
   // The answer to a range request must not be compressed, because a range counts bytes of the file.
@@ -54,7 +54,7 @@ function createHandler(settings, talk) {
   }
 
   return answerInTurn(take, (error, request, response) => {
-    talk(`${request.method} ${request.url}: ${error.message}`);
+    printMessage(`${request.method} ${request.url}: ${error.message}`);
     sendPage(response, 500);
   });
 }

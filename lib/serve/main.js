@@ -5,16 +5,16 @@ import { resolve } from 'node:path';
 import { formatAddress } from '../shared/address.js';
 import { isFolder } from '../shared/daemon/files.js';
 import { createStaticServer } from './handler.js';
-import { readServeSettings, readVariables } from './settings.js';
+import { readServeSettings, readVariables } from './options.js';
 
 // All settings come from the environment, because other users can see a password in the arguments.
 
 /** @param {string} sentence */
-const talk = (sentence) => process.stderr.write(`${new Date().toISOString()} ${sentence}\n`);
+const printMessage = (sentence) => process.stderr.write(`${new Date().toISOString()} ${sentence}\n`);
 
 /** @param {Error & { code?: string }} error */
 function giveUp(error) {
-  talk(`nclust serve: ${error.message}`);
+  printMessage(`nclust serve: ${error.message}`);
   process.exitCode = 1;
 }
 
@@ -23,7 +23,7 @@ try {
   const path = resolve(settings.path);
   if (!isFolder(path)) throw new Error(`The folder "${path}" does not exist, or is not a folder.`);
   const { host, port } = settings;
-  const server = createStaticServer({ ...settings, path }, talk);
+  const server = createStaticServer({ ...settings, path }, printMessage);
   server.on('error', (/** @type {NodeJS.ErrnoException} */ error) => giveUp(explain(error, host, port)));
   server.listen(port, host, () => {
     process.stdout.write(`Serving ${path} on ${formatAddress({ host, port })}\n`);

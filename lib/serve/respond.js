@@ -155,13 +155,13 @@ function endWhenShort(bytes, response) {
   });
 }
 
-/** @typedef {{ name: string, isFolder: boolean, bytes: number, changedAtMs: number }} Entry */
+/** @typedef {{ name: string, isFolder: boolean, bytes: number, changedAtMs: number }} FolderEntry */
 
 /**
  * Lists the entries that the server would send: folders first, then files, by name.
  * @param {string} root
  * @param {string[]} segments
- * @returns {Promise<Entry[] | null>}  Null: the folder cannot be read.
+ * @returns {Promise<FolderEntry[] | null>}  Null: the folder cannot be read.
  */
 export async function listFolder(root, segments) {
   const all = await readdir(join(root, ...segments)).catch((error) => {
@@ -170,7 +170,7 @@ export async function listFolder(root, segments) {
   });
   if (all === null) return null;
   const names = all.filter((name) => !isHidden(name) && !name.includes('\\'));
-  /** @type {Entry[]} */
+  /** @type {FolderEntry[]} */
   const entries = [];
   // Looks up one name after the other, because a folder may contain 100,000 files.
   for (const name of names) {
@@ -187,7 +187,7 @@ const STYLE =
 
 /**
  * @param {string[]} segments
- * @param {Entry[]} entries
+ * @param {FolderEntry[]} entries
  */
 export function renderListing(segments, entries) {
   const title = escapeHtml(`/${segments.map((segment) => `${segment}/`).join('')}`);

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ELSEWHERE } from '../../lib/cli/table/manager.js';
+import { ELSEWHERE } from '../../lib/cli/table/home.js';
 import { pattern } from '../helpers/pattern.js';
 import { sandbox } from '../helpers/sandbox.js';
 

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { serveScript, serveVariables } from '../../lib/serve/settings.js';
+import { serveScript, serveVariables } from '../../lib/serve/options.js';
 import { takePort } from './ports.js';
 import { waitFor, within } from './wait-for.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
-/** @import { ServeSettings } from '../../lib/serve/settings.js' */
+/** @import { ServeSettings } from '../../lib/serve/options.js' */
 
 /**
  * @typedef {object} StaticServer

@@ -41,7 +41,7 @@ async function attach(look, { list, answer = () => {} }) {
     },
   };
   const worker = { id: 0, name: 'api', pid: process.pid, addresses: [] };
-  return openInspector({ onInterrupt: () => () => {}, talk: () => {} }, client, worker, look);
+  return openInspector({ onInterrupt: () => () => {}, printMessage: () => {} }, client, worker, look);
 }
 
 const reply =

@@ -36,7 +36,7 @@ const TABLE = {
     'lstatSync readIfThere readlinkSync statSync',
     'of the kernel, and the pipes in the home',
   ],
-  'daemon/control/settings.js': ['statSync', HOME],
+  'daemon/control/settings-file.js': ['statSync', HOME],
   'daemon/control/spawn/git-checkout.js': ['lstat', ASKS],
   'daemon/control/spawn/preflight.js': ['accessSync existsSync isFile isFolder', ASKS],
   'daemon/control/state/durable-file.js': [
@@ -46,7 +46,7 @@ const TABLE = {
   'daemon/control/state/store.js': ['existsSync renameSync rmSync', HOME],
   'daemon/control/status/pid-files.js': ['namesIn writeFileSync', OWN_RIGHTS],
   'daemon/control/triggers/app-watch.js': ['readFileSync stat', ASKS],
-  'daemon/control/triggers/watcher.js': ['stat watch as watchFolder', ASKS],
+  'daemon/control/triggers/folder-watcher.js': ['stat watch as watchFolder', ASKS],
   'daemon/control/web/dashboard.js': ['rmSync', HOME],
   'daemon/control/web/server.js': ['readFileSync readdirSync', INSTALLED],
   'daemon/control/web/token.js': ['readFileSync', HOME],
@@ -85,7 +85,7 @@ const TABLE = {
   'lib/shared/host/run-as-user.js': ['mkdtempSync openSync rmSync', 'a new folder that only the manager may enter'],
   'lib/shared/host/system-limits.js': ['readIfThere', SYSTEM],
   'lib/shared/host/user-path.js': ['lstatSync openSync readlinkSync', GUARD],
-  'lib/shared/settings/settings.js': ['openSync readFileSync', HOME],
+  'lib/shared/settings/rules.js': ['openSync readFileSync', HOME],
   'lib/shared/version.js': ['readFileSync', INSTALLED],
 };
 

@@ -48,7 +48,7 @@ const TABLE = {
   'lib/shared/host/as-user.js': ['is what goes along a path with the rights of a user', 'lstat open rename stat'],
   'lib/shared/host/replace-file.js': [HOME, 'open rename writeFile'],
   'lib/shared/host/user-path.js': ['opens each folder once', 'lstat open'],
-  'lib/shared/settings/settings.js': [HOME, 'open readFile'],
+  'lib/shared/settings/rules.js': [HOME, 'open readFile'],
 };
 
 const OPENS = 'appendFile copyFile createReadStream createWriteStream open readFile writeFile writeHeapSnapshot'.split(

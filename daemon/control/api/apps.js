@@ -27,7 +27,7 @@ import { changeInTurn, findApp, merge } from '../state/desired.js';
 import { renameApp } from '../state/rename.js';
 import { select } from '../state/selectors.js';
 import { deletedStatus } from '../status/slot-status.js';
-import { stopWatching, toggleWatch } from '../triggers/watch.js';
+import { stopWatching, toggleWatch } from '../triggers/watches.js';
 import {
   BadParams,
   CHANGE_PARAMS,

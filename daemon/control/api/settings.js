@@ -1,4 +1,4 @@
-import { describeSettings } from '../../../lib/shared/settings/settings.js';
+import { describeSettings } from '../../../lib/shared/settings/rules.js';
 import { flag, optional, readParams, text, toggle } from './params.js';
 
 /** @import { MethodBody } from './methods.js' */

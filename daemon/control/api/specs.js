@@ -3,7 +3,7 @@ import { checkSpec, checkSpecChange, laterFields } from '../../../lib/app-spec/c
 import { checkCompression } from '../logs/archive/compression.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
 import { checkCron } from '../triggers/cron.js';
-import { switchWatching } from '../triggers/watch.js';
+import { switchWatching } from '../triggers/watches.js';
 import { BadParams } from './params.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */

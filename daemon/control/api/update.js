@@ -16,14 +16,14 @@ import { awaitStatuses, readings } from './status.js';
 /** @import { ApiContext } from '../context.js' */
 /** @import { Change, Desired, Receipt } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
-/** @import { Wanted } from '../update/refusals.js' */
+/** @import { Installation } from '../update/refusals.js' */
 /** @import { MethodBody } from './methods.js' */
 
 const UPDATE = { ...CHANGE_PARAMS, root: text, node: text, nodeVersion: text };
 
 /** @typedef {'none' | 'control' | 'keeper'} Stale  `keeper`: the keeper and control. */
 
-/** @type {WeakMap<ApiContext['control'], { wanted: Wanted, done: Promise<void> }>} */
+/** @type {WeakMap<ApiContext['control'], { wanted: Installation, done: Promise<void> }>} */
 const underWay = new WeakMap();
 
 /** @satisfies {Record<string, MethodBody>} */
@@ -58,7 +58,7 @@ export const updateMethods = {
 /**
  * Runs one update at a time. A second update to the same installation waits for the first update.
  * @param {ApiContext} context
- * @param {Wanted} wanted
+ * @param {Installation} wanted
  */
 async function inTurn(context, wanted) {
   const { control } = context;
@@ -70,7 +70,7 @@ async function inTurn(context, wanted) {
 
 /**
  * @param {ApiContext} context
- * @param {Wanted} wanted
+ * @param {Installation} wanted
  * @returns {Promise<void>}  Resolves if nothing has to be replaced. Rejects if the update fails.
  *   Otherwise control exits and the promise never settles.
  */
@@ -102,7 +102,7 @@ async function replace(context, wanted) {
 
 /**
  * @param {ApiContext} context
- * @param {Wanted} wanted
+ * @param {Installation} wanted
  * @param {{ keeper: { digest: string }, control: { digest: string } }} report
  * @returns {Stale}
  */
@@ -114,7 +114,7 @@ function staleSlots({ control, parts }, { root, node, nodeVersion }, report) {
 
 /**
  * @param {ApiContext} context
- * @param {Wanted} wanted
+ * @param {Installation} wanted
  * @param {string} digest  Digest of the code of the next keeper.
  */
 async function replaceKeeper(context, { root, node }, digest) {
@@ -135,7 +135,7 @@ async function replaceKeeper(context, { root, node }, digest) {
 
 /**
  * @param {ApiContext} context
- * @param {Wanted} wanted
+ * @param {Installation} wanted
  */
 function refuseBesideAnother({ control }, { root, node }) {
   const first = underWay.get(control)?.wanted;

@@ -10,16 +10,16 @@
  * @property {true} isFromApp
  * @property {unknown} [data]
  * @property {unknown} [raw]
- * @property {Place} process
+ * @property {Sender} process
  * @property {number} at
  */
 
 /**
- * @typedef {{ type: 'process:missed', isFromApp: true, count: number, process: Place, at: number }} AppMissed
+ * @typedef {{ type: 'process:missed', isFromApp: true, count: number, process: Sender, at: number }} AppMissed
  *   Messages that the keeper dropped because they were too many or too long.
  */
 
-/** @typedef {Pick<Label, 'id' | 'name' | 'slot'> & { instanceId: string }} Place */
+/** @typedef {Pick<Label, 'id' | 'name' | 'slot'> & { instanceId: string }} Sender */
 
 /**
  * Maximum depth of a message. Real messages are less deep. Without this limit, JSON.stringify()

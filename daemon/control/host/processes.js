@@ -83,7 +83,7 @@ function pageBytes() {
 
 /**
  * `start` is empty if the system does not report it.
- * @typedef {{ pid: number, ppid: number, rssBytes: number, start: string }} Row
+ * @typedef {{ pid: number, ppid: number, rssBytes: number, start: string }} ProcessRow
  */
 
 /** @typedef {{ bytes: number, pids: number[] }} Tree */
@@ -130,7 +130,7 @@ export function sharedBytes(pids) {
   return sum;
 }
 
-/** @returns {Promise<Row[]>} */
+/** @returns {Promise<ProcessRow[]>} */
 async function fromPs() {
   const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid=,rss='], { maxBuffer: 1 << 24 });
   return stdout.split('\n').flatMap((line) => {
@@ -223,13 +223,13 @@ function readingOf(root, rows) {
 }
 
 /**
- * @param {Row[]} rows
+ * @param {ProcessRow[]} rows
  * @param {number[]} pids
  * @param {Map<number, Map<number, string>>} seen
  */
 export function findTrees(rows, pids, seen) {
   const byPid = new Map(rows.map((row) => [row.pid, row]));
-  /** @type {Map<number, Row[]>} */
+  /** @type {Map<number, ProcessRow[]>} */
   const children = new Map();
   for (const row of rows) {
     const siblings = children.get(row.ppid);

@@ -35,7 +35,7 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * @typedef {{ atMs?: number } & Position} Place  Where a chunk begins in the file of its source. The
+ * @typedef {{ atMs?: number } & Position} ChunkStart  Where a chunk begins in the file of its source. The
  *   whole chunk is in this file. `atMs`: when control wrote the chunk. Missing: now.
  */
 
@@ -46,7 +46,7 @@ const NEWLINE = 0x0a;
  * @property {(path: string, end: Position, line: Buffer) => void} begin
  *   An earlier control has written an unfinished line, which ends here.
  * @property {() => Map<string, Position>} heldFrom  Where the oldest unfinished line begins, by path.
- * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push
+ * @property {(source: Source, chunk: Buffer, at?: ChunkStart | null) => void} push
  *   `at`: null if the chunk is not in a file.
  * @property {(source: Source) => void} end  Called when a source has no more output. Sends the
  *   unfinished line.
@@ -183,7 +183,7 @@ function isBefore(a, b) {
  * @param {Source} source
  * @param {number} heldBytes
  * @param {number} chunkBytes
- * @param {Place | null} at
+ * @param {ChunkStart | null} at
  */
 function noteWritten(source, heldBytes, chunkBytes, at) {
   const { lineFrom, writtenTo } = source;

@@ -91,7 +91,7 @@ export async function serveMetrics(target, collect, onFault, o = {}) {
     ...o,
     answer: (request, response) => answer(request, response, collectOnce),
     onFault,
-    refuse: (response) => say(response, 500, 'Collecting the metrics failed; see the log of the manager.\n'),
+    refuse: (response) => respond(response, 500, 'Collecting the metrics failed; see the log of the manager.\n'),
     connectionsMax: CONNECTIONS_MAX,
   });
   const bound = target.kind === 'unix' ? await checkPath(target.path) : null;
@@ -116,13 +116,14 @@ function pathOf(target) {
  * @param {() => Promise<Family[]>} collect
  */
 async function answer(request, response, collect) {
-  if (!isMeantForUs(request.headers.host)) return say(response, 403, 'Use the address, or the name "localhost".\n');
+  if (!isMeantForUs(request.headers.host)) return respond(response, 403, 'Use the address, or the name "localhost".\n');
   if (request.method !== 'GET' && request.method !== 'HEAD')
-    return say(response, 405, 'Only GET is allowed.\n', { allow: 'GET, HEAD' });
-  if (pathOf(request.url ?? '/') !== '/metrics') return say(response, 404, 'Not found. The metrics are at /metrics.\n');
+    return respond(response, 405, 'Only GET is allowed.\n', { allow: 'GET, HEAD' });
+  if (pathOf(request.url ?? '/') !== '/metrics')
+    return respond(response, 404, 'Not found. The metrics are at /metrics.\n');
   const isOpenMetrics = /application\/openmetrics-text/.test(request.headers.accept ?? '');
   const text = expose(await collect(), isOpenMetrics);
-  return say(response, 200, request.method === 'HEAD' ? '' : text, {
+  return respond(response, 200, request.method === 'HEAD' ? '' : text, {
     'content-type': isOpenMetrics ? OPENMETRICS_TYPE : TEXT_TYPE,
   });
 }
@@ -143,7 +144,7 @@ function isMeantForUs(host) {
  * @param {string} text
  * @param {Record<string, string>} [headers]
  */
-function say(response, status, text, headers = {}) {
+function respond(response, status, text, headers = {}) {
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
     'content-length': Buffer.byteLength(text),

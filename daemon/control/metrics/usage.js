@@ -14,10 +14,10 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
  * @property {number} [cpuMs]
  */
 
-/** @typedef {{ pid: number, isTree: boolean }} Wanted  `isTree`: including descendants. */
+/** @typedef {{ pid: number, isTree: boolean }} MeasuredProcess  `isTree`: including descendants. */
 
 /**
- * @typedef {(wanted: Wanted[]) => Promise<Map<number, Usage>>} ReadUsage  Measures processes by
+ * @typedef {(wanted: MeasuredProcess[]) => Promise<Map<number, Usage>>} ReadUsage  Measures processes by
  *   pid. A process that has exited is missing.
  */
 
@@ -106,7 +106,7 @@ const NOTHING = { cpu: 0, memoryBytes: 0, processes: 0, fds: null };
 /**
  * @param {object} o
  * @param {ReadUsage} o.read  Called only after the previous call has ended.
- * @param {() => Wanted[]} o.wanted  The processes that run now.
+ * @param {() => MeasuredProcess[]} o.wanted  The processes that run now.
  * @returns {Sampler}
  */
 export function createSampler({ read, wanted }) {

@@ -48,12 +48,12 @@ export const TABLE = {
   up:       { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
               exited: onExit,  gone: bug,    timer: bug,     listenFailed: recheck, ...gateEvents(stay), park },
   parked:   { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: rest,    gone: bug,    timer: bug,     listenFailed: stay,    ...gateEvents(stay), takeBack },
+              exited: beDown,    gone: bug,    timer: bug,     listenFailed: stay,    ...gateEvents(stay), takeBack },
   stopping: { start: stay,  stop: overrule, spawned: retireAtLast, booted: stay,        refused: finish,  ready: stay,
               exited: stay,    gone: finish, timer: bug,     listenFailed: stay,    ...gateEvents(stay) },
-  backoff:  { start: stay,  stop: rest,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
+  backoff:  { start: stay,  stop: beDown,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
               exited: bug,     gone: bug,    timer: spawn,   listenFailed: bug,     ...gateEvents(bug) },
-  failed:   { start: spawn, stop: rest,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
+  failed:   { start: spawn, stop: beDown,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
               exited: bug,     gone: bug,    timer: bug,     listenFailed: bug,     ...gateEvents(bug) },
 };
 
@@ -255,7 +255,7 @@ function overrule(life, event, context) {
 }
 
 /** @type {Cell} */
-function rest(life) {
+function beDown(life) {
   return { life: { ...life, state: 'down', asked: null }, effects: [{ type: 'clearTimer' }] };
 }
 
@@ -270,7 +270,7 @@ function retireAtLast(life) {
 
 /** @type {Cell} */
 function finish(life, event, context) {
-  if (life.asked?.cause !== 'boot-timeout' || !context.isWanted) return rest(life, event, context);
+  if (life.asked?.cause !== 'boot-timeout' || !context.isWanted) return beDown(life, event, context);
   return decideRestart({ ...life, asked: null }, { code: null, isUnstable: true, wasUp: false }, context);
 }
 
@@ -279,7 +279,7 @@ function onExit(life, event, context) {
   const wasUp = life.state === 'up';
   const code = event.type === 'exited' ? event.code : null;
   const isUnstable = !wasUp || event.uptimeMs < context.policy.minUptimeMs;
-  return context.isWanted ? decideRestart(life, { code, isUnstable, wasUp }, context) : rest(life, event, context);
+  return context.isWanted ? decideRestart(life, { code, isUnstable, wasUp }, context) : beDown(life, event, context);
 }
 
 /**

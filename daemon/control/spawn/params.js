@@ -12,7 +12,7 @@ import { getScope } from '../state/registry.js';
 /** @import { Label } from '../state/registry.js' */
 
 /**
- * @typedef {object} Place
+ * @typedef {object} SlotKey
  * @property {number} id
  * @property {number} slot
  * @property {number} generation
@@ -20,7 +20,7 @@ import { getScope } from '../state/registry.js';
 
 /**
  * @param {AppSpec} spec
- * @param {Place} place
+ * @param {SlotKey} place
  * @param {object} o
  * @param {string} o.instanceId
  * @param {string} o.home
@@ -68,7 +68,7 @@ function withMarkersFirst(env) {
  * Returns the environment of an instance, except NCLUST_INSTANCE. This environment is the same for
  * each instance of a slot, unless the spec or the secrets change.
  * @param {AppSpec} spec
- * @param {Pick<Place, 'id' | 'slot'>} place
+ * @param {Pick<SlotKey, 'id' | 'slot'>} place
  * @param {string} home
  * @param {Record<string, string>} [secrets]  Default: masked.
  * @returns {Record<string, string>}
@@ -79,7 +79,7 @@ export function instanceEnv(spec, place, home, secrets) {
 
 /**
  * @param {AppSpec} spec
- * @param {Place} place
+ * @param {SlotKey} place
  * @param {object} o
  * @param {number} o.spawns
  * @param {string} o.logs

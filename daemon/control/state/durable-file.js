@@ -156,7 +156,7 @@ export function writeInNeed(reserve, file, write) {
     if (!isDiskFull(error) || !giveUp(reserve)) throw error;
     write();
   }
-  hold(reserve, Math.max(LEAST_BYTES, 2 * statSync(file).size));
+  reserveBytes(reserve, Math.max(LEAST_BYTES, 2 * statSync(file).size));
 }
 
 /**
@@ -196,7 +196,7 @@ function giveUp(reserve) {
  * @param {string} reserve
  * @param {number} bytes
  */
-function hold(reserve, bytes) {
+function reserveBytes(reserve, bytes) {
   if ((statSync(reserve, { throwIfNoEntry: false })?.size ?? 0) >= bytes) return;
   try {
     // Random bytes, because a file system that compresses would not keep space for zeros.

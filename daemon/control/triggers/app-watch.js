@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { placeOf, watchFileName } from './watcher.js';
+import { placeOf, watchFileName } from './folder-watcher.js';
 
 /** @import { Stats } from 'node:fs' */
 /** @import { Cancel, Clock } from '../host/clock.js' */
 /** @import { WatchScope } from './watch-scope.js' */
-/** @import { OpenWatcher, Watcher } from './watcher.js' */
+/** @import { OpenWatcher, Watcher } from './folder-watcher.js' */
 
 /** Interval at which control checks the watched files, and whether a folder was replaced, in ms. */
 const LOOK_MS = 1_000;

@@ -8,7 +8,7 @@ import { listSeats, seatKey } from '../state/registry.js';
 import { createCrons } from './cron.js';
 import { createMemoryWatch } from './memory-limit.js';
 import { createReloadQueue } from './reload-queue.js';
-import { createWatches } from './watch.js';
+import { createWatches } from './watches.js';
 
 /** @import { SlotTriggers } from '../../../lib/shared/wire/protocol.js' */
 /** @import { ApiContext } from '../context.js' */
@@ -18,7 +18,7 @@ import { createWatches } from './watch.js';
 /** @import { NextRun } from './cron.js' */
 /** @import { Limited } from './memory-limit.js' */
 /** @import { ReloadRequest } from './reload-queue.js' */
-/** @import { OpenWatcher } from './watcher.js' */
+/** @import { OpenWatcher } from './folder-watcher.js' */
 
 /**
  * @typedef {object} TriggerInputs

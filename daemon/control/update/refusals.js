@@ -2,7 +2,7 @@ import { NclustError } from '../../../lib/shared/errors.js';
 
 /** @import { ApiContext } from '../context.js' */
 
-/** @typedef {{ root: string, node: string, nodeVersion: string, token: string }} Wanted */
+/** @typedef {{ root: string, node: string, nodeVersion: string, token: string }} Installation */
 
 const HOW = {
   unready: 'did not become ready',
@@ -20,7 +20,7 @@ export function describeRefusal(root, why) {
 
 /**
  * @param {ApiContext} context
- * @param {Wanted} wanted
+ * @param {Installation} wanted
  */
 export function refuseWhatWasTakenBack(context, { root, token }) {
   if (!context.control.hasSeen(token)) return;
@@ -32,7 +32,7 @@ export function refuseWhatWasTakenBack(context, { root, token }) {
  * Throws if a later update to another installation was requested, because two updates that undo
  * each other would never end.
  * @param {ApiContext} context
- * @param {Wanted} wanted
+ * @param {Installation} wanted
  */
 export function refuseWhenOvertaken({ control }, { root, token }) {
   const { tokens } = control.registry.desired;

@@ -93,14 +93,14 @@ function fromProc(ours) {
   });
 }
 
-/** @typedef {Pick<ProcessEntry, 'pid' | 'ppid' | 'pgid'>} Row */
+/** @typedef {Pick<ProcessEntry, 'pid' | 'ppid' | 'pgid'>} Lineage */
 
 /**
  * Whether a process may belong to an instance. Any user can start any number of processes with an
  * environment of megabytes, so the environments of strangers are not read.
- * @param {Row[]} rows
+ * @param {Lineage[]} rows
  * @param {Ours} ours
- * @returns {(row: Row) => boolean}
+ * @returns {(row: Lineage) => boolean}
  */
 function isOfOurs(rows, { uids, pids }) {
   /** @type {Map<number, number[]>} */

@@ -56,7 +56,7 @@ function createLoadingNote(context) {
     for (const { name, phase, forMs } of waiting) {
       if (phase !== 'loading' || named.has(name)) continue;
       named.add(name);
-      context.talk(
+      context.printMessage(
         `"${name}" still loads after ${Math.round(forMs / 1000)}s. nclust gives it up to 5 minutes while it uses ` +
           'the CPU or files.',
       );

@@ -17,10 +17,10 @@ import { resolveHome } from '../../shared/paths.js';
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
  * @property {{ file: string, version: string }} node  The Node.js that runs the command.
- * @property {(sentence: string) => void} talk  Shows a message, never data. Escapes control
+ * @property {(sentence: string) => void} printMessage  Shows a message, never data. Escapes control
  *   characters.
- * @property {(sentence: string) => void} note  Like `talk`, but not with --json.
- * @property {(text: string) => void} show  Like `talk`, but for rendered text with colours.
+ * @property {(sentence: string) => void} printUnlessJson  Like `printMessage`, but not with --json.
+ * @property {(text: string) => void} show  Like `printMessage`, but for rendered text with colours.
  * @property {Screen | null} screen  Null without a terminal.
  * @property {boolean} isJson  Whether the user wants JSON.
  * @property {boolean} isWaiting  False with --no-wait.
@@ -43,7 +43,7 @@ import { resolveHome } from '../../shared/paths.js';
 /**
  * @param {Pick<
  *   Context,
- *   | 'home' | 'cwd' | 'env' | 'node' | 'talk' | 'show' | 'screen' | 'isJson' | 'isWaiting' | 'isTerminal'
+ *   | 'home' | 'cwd' | 'env' | 'node' | 'printMessage' | 'show' | 'screen' | 'isJson' | 'isWaiting' | 'isTerminal'
  *   | 'colourLevel' | 'onInterrupt'
  * >} given
  * @returns {Context}
@@ -57,7 +57,7 @@ export function createContext(given) {
   const open = (...args) => {
     const warning = hasLooked ? null : warnOfForeignHome(given.env);
     hasLooked = true;
-    if (warning !== null) given.talk(warning);
+    if (warning !== null) given.printMessage(warning);
     return openClient(...args);
   };
 
@@ -81,7 +81,7 @@ export function createContext(given) {
 
   return {
     ...given,
-    note: given.isJson ? () => {} : given.talk,
+    printUnlessJson: given.isJson ? () => {} : given.printMessage,
     open,
     runningManager: () => passing(reach),
     manager: async () => /** @type {Client} */ (await lasting(launch)),

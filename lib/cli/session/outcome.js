@@ -44,13 +44,13 @@ export async function change(context, method, params, words) {
  */
 export async function reportChange(context, slots, done, doing = done) {
   if (context.isJson) return { slots, all: [] };
-  context.talk(`${context.isWaiting ? done : doing} ${summarise(slots)}.`);
+  context.printMessage(`${context.isWaiting ? done : doing} ${summarise(slots)}.`);
   const client = await context.manager();
   const { slots: all, notices } = await client.request('list');
-  for (const notice of notices) context.talk(notice);
+  for (const notice of notices) context.printMessage(notice);
   const version = readVersion();
   if (client.hello && client.hello.version !== version)
-    context.talk(
+    context.printMessage(
       `The running manager is nclust ${client.hello.version}, this command is ${version}. Replace it with: ` +
         `nclust update`,
     );

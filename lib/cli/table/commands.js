@@ -5,7 +5,7 @@ import { APPS, MESSAGES } from './apps.js';
 import { APPLY, CONFIG } from './config-files.js';
 import { DIAGNOSIS, INFORMATION } from './information.js';
 import { LOGS } from './logs.js';
-import { BOOT, HOME, PM2_ONLY } from './manager.js';
+import { BOOT, HOME, PM2_ONLY } from './home.js';
 import { PUBLISH, RUN } from './run.js';
 
 /** @import { Command } from './row.js' */

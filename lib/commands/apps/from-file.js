@@ -53,7 +53,7 @@ export async function renewFromFile(context, how, file, { env, only }, read, arg
   });
   const wanted = { file, env, only, options: forEveryApp(context, read, args) };
   const { slots, plan, refused } = await renewApps(caller, how, wanted, { isPartial: true, isCounted });
-  if (!isCounted) plan.flatMap(explainInstances).forEach(context.note);
+  if (!isCounted) plan.flatMap(explainInstances).forEach(context.printUnlessJson);
   const outcome = await reportChange(context, slots, done, doing);
   if (!refused) return outcome;
   const started = [...new Set(slots.map(({ name }) => name))];
@@ -115,7 +115,7 @@ export async function reachTargets(context, words, { env, only }) {
   const { slots } = (await client?.request('list')) ?? { slots: [] };
   const listed = new Set(slots.map((/** @type {SlotStatus} */ { name }) => name));
   const missing = quoteAll(names.filter((name) => !listed.has(name)));
-  if (missing !== '') context.talk(`Not in the list: ${missing}.`);
+  if (missing !== '') context.printMessage(`Not in the list: ${missing}.`);
   return { targets: names.filter((name) => listed.has(name)), all: slots };
 }
 
@@ -124,7 +124,7 @@ export async function reachTargets(context, words, { env, only }) {
  * @param {'start' | 'restart' | 'reload'} how
  * @param {Record<string, any>} options
  */
-export function warnAboutFileOptions({ talk, cwd }, how, { env, only }) {
+export function warnAboutFileOptions({ printMessage, cwd }, how, { env, only }) {
   const file = findConfig(cwd);
   const use = file === null ? '' : ` Use the file: nclust ${how} ${shellQuote(basename(file))}`;
   const options = [
@@ -132,5 +132,5 @@ export function warnAboutFileOptions({ talk, cwd }, how, { env, only }) {
     ...(only === undefined ? [] : [`--only ${shellQuote(only)}`]),
   ].join(' ');
   if (options === '') return;
-  talk(`${options}: no effect here, because it is for a config file.${use === '' ? '' : `${use} ${options}`}`);
+  printMessage(`${options}: no effect here, because it is for a config file.${use === '' ? '' : `${use} ${options}`}`);
 }

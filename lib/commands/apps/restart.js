@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { change } from '../../cli/session/outcome.js';
 import { readOptions } from '../../config/options/options.js';
 import { snapshot } from '../../config/spec/build.js';
-import { changesOf } from '../../library/settings.js';
+import { changesOf } from '../../library/setting-changes.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { splitFile, renewFromFile, warnAboutFileOptions } from './from-file.js';

@@ -2,7 +2,7 @@ import { buildSpec } from '../../config/spec/build.js';
 import { isConfigName } from '../../config/find.js';
 import { readPm2Variables, readOptions, separateExitCodes } from '../../config/options/options.js';
 import { readSpecs } from '../../library/changes.js';
-import { runForeground } from '../../run/run.js';
+import { runForeground } from '../../run/foreground.js';
 import { claimHome } from '../../run/home.js';
 import { listenToSignals, watchZombies } from '../../run/first-process.js';
 import { chooseShape } from '../../run/output.js';
@@ -30,17 +30,19 @@ const NO_FILE = '/dev/null';
  */
 export async function run(context, words, options, args) {
   const err = createSink(process.stderr, () => {});
-  const out = createSink(process.stdout, () => err.say('standard output is closed; the apps keep running without it.'));
-  const { say: showMessage } = err;
-  watchZombies(showMessage);
+  const out = createSink(process.stdout, () =>
+    err.printMessage('standard output is closed; the apps keep running without it.'),
+  );
+  const { printMessage } = err;
+  watchZombies(printMessage);
   const delayMs = readDelay(options.delay);
   if (options.web !== undefined)
-    showMessage(
+    printMessage(
       '--web has no effect: run has no web interface. Inside the container, "nclust list --json" shows the same.',
     );
-  const given = await specsOf(context, words, options, args, showMessage);
+  const given = await specsOf(context, words, options, args, printMessage);
   const outputs = new Map(given.map((spec) => [spec.name, outputsOf(spec)]));
-  const { home, leave } = await claimHome(context.env, showMessage);
+  const { home, leave } = await claimHome(context.env, printMessage);
   try {
     const exitStatus = await runForeground(
       given.map((spec) => withoutFiles(spec, outputsOf(spec))),
@@ -50,7 +52,7 @@ export async function run(context, words, options, args) {
         sinks: { out, err },
         outputOf: (name, stream) => outputs.get(name)?.[stream] ?? stream,
         shape: chooseShape(options),
-        showMessage,
+        printMessage,
         listen: (reactions) => listenToSignals(process, reactions),
       },
     );
@@ -67,9 +69,9 @@ export async function run(context, words, options, args) {
  * @param {string[]} words
  * @param {Record<string, any>} options
  * @param {string[]} args
- * @param {(sentence: string) => void} say
+ * @param {(sentence: string) => void} printMessage
  */
-async function specsOf(context, words, options, args, say) {
+async function specsOf(context, words, options, args, printMessage) {
   const exits = separateExitCodes(options.stopExitCodes ?? []);
   const read = readOptions('start', options.stopExitCodes ? { ...options, stopExitCodes: exits.codes } : options);
   const all = [...words, ...exits.rest];
@@ -83,11 +85,11 @@ async function specsOf(context, words, options, args, say) {
     );
   const [target = null] = targets;
   if (target !== null && target !== '-' && !isConfigName(target)) {
-    for (const warning of readPm2Variables(context.env).warnings) say(warning);
+    for (const warning of readPm2Variables(context.env).warnings) printMessage(warning);
     return [buildSpec(target, args, read, context)];
   }
   const { env, only } = options;
-  const caller = asCaller({ ...context, talk: say });
+  const caller = asCaller({ ...context, printMessage });
   return (await readSpecs(caller, { file: target, env, only, options: read })).specs;
 }
 

@@ -17,7 +17,7 @@ import { NclustError } from '../../shared/errors.js';
 export async function save(context, _targets, { force = false }) {
   const client = await context.manager();
   const saved = await client.request('save', { force, token: newToken() });
-  context.note(`Saved ${saved.apps === 1 ? 'one app' : `${saved.apps} apps`}.`);
+  context.printUnlessJson(`Saved ${saved.apps === 1 ? 'one app' : `${saved.apps} apps`}.`);
   return saved;
 }
 
@@ -54,6 +54,6 @@ async function startSaved(context, mayBeMissing) {
 export async function cleardump(context) {
   const client = await context.manager();
   const saved = await client.request('save', { isEmpty: true, force: true, token: newToken() });
-  context.note('Saved an empty list.');
+  context.printUnlessJson('Saved an empty list.');
   return saved;
 }

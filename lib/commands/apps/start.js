@@ -59,12 +59,12 @@ export async function start(context, targets, options, args) {
     );
   }
   const specs = fresh.map((target) => buildSpec(target, args, read, context));
-  if (specs.length > 0) for (const warning of readPm2Variables(context.env).warnings) context.talk(warning);
-  for (const warning of specs.flatMap((spec) => warnAboutCluster(spec, read))) context.talk(warning);
+  if (specs.length > 0) for (const warning of readPm2Variables(context.env).warnings) context.printMessage(warning);
+  for (const warning of specs.flatMap((spec) => warnAboutCluster(spec, read))) context.printMessage(warning);
 
   const { force = false } = options;
   if (read.name === undefined && !force) assertNamesFree(specs, known);
-  for (const warning of specs.flatMap(warnAboutChannel)) context.talk(warning);
+  for (const warning of specs.flatMap(warnAboutChannel)) context.printMessage(warning);
 
   /** @type {Send} */
   const send = async (method, params, names) =>
@@ -215,8 +215,8 @@ function warnAboutSilentApps(context, slots) {
   for (const name of new Set(silent.map((slot) => slot.name))) {
     const its = silent.filter((slot) => slot.name === name);
     const failure = its.find((slot) => slot.listenFailure)?.listenFailure;
-    if (failure) context.note(`"${name}" ${describeListenFailure(failure)}.`);
-    else if (its[0].mode === 'cluster') context.note(`"${name}" does not listen on a port or socket yet.`);
+    if (failure) context.printUnlessJson(`"${name}" ${describeListenFailure(failure)}.`);
+    else if (its[0].mode === 'cluster') context.printUnlessJson(`"${name}" does not listen on a port or socket yet.`);
   }
 }
 

@@ -34,8 +34,8 @@ export async function reachListed(context, targets) {
  * @returns {Ask}
  */
 export function asCaller(
-  { cwd, env, node, talk, manager },
+  { cwd, env, node, printMessage, manager },
   send = async (method, params) => (await manager()).request(method, params),
 ) {
-  return Object.assign(send, { cwd, env, node, talk, warn: talk });
+  return Object.assign(send, { cwd, env, node, printMessage, warn: printMessage });
 }

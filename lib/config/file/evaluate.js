@@ -21,7 +21,7 @@ const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
  * @param {object} o
  * @param {string | null} o.env  The chosen environment. An exported function gets this name.
  * @param {string} o.version  Of the Node.js that runs this command.
- * @param {Patience & { talk: (sentence: string) => void }} o.patience
+ * @param {Patience & { printMessage: (sentence: string) => void }} o.patience
  * @returns {Promise<Loaded>}
  */
 export async function evaluate(file, { env, version, patience }) {
@@ -125,27 +125,27 @@ export function evaluationLimits(shell) {
  * @template T
  * @param {string} file
  * @param {Promise<T>} evaluation
- * @param {Patience & { talk: (sentence: string) => void }} o
+ * @param {Patience & { printMessage: (sentence: string) => void }} o
  * @returns {Promise<T>}
  */
-async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
+async function withPatience(file, evaluation, { limitMs, firstWordMs, printMessage }) {
   /** @type {NodeJS.Timeout[]} */
   const timers = [];
   const until =
     limitMs === 0
       ? `there is no time limit (${LIMIT_VARIABLE}=0)`
       : `the time limit is ${formatDuration(limitMs)} (${LIMIT_VARIABLE})`;
-  const say = (/** @type {number} */ ms) =>
+  const warnAfter = (/** @type {number} */ ms) =>
     timers.push(
       setTimeout(
         () => {
-          talk(`"${file}" has been running for ${formatDuration(ms)} and has exported nothing yet; ${until}.`);
-          say(ms + NEXT_WORD_MS);
+          printMessage(`"${file}" has been running for ${formatDuration(ms)} and has exported nothing yet; ${until}.`);
+          warnAfter(ms + NEXT_WORD_MS);
         },
         ms === firstWordMs ? ms : NEXT_WORD_MS,
       ),
     );
-  say(firstWordMs);
+  warnAfter(firstWordMs);
   try {
     if (limitMs === 0) return await evaluation;
     return await withDeadline(limitMs, evaluation, () => {

@@ -23,7 +23,7 @@ export const STDIN = '-';
  * @param {string | null} o.env
  * @param {string} o.version
  * @param {() => Promise<string>} o.stdin
- * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  Only for code.
+ * @param {() => Patience & { printMessage: (sentence: string) => void }} o.patience  Only for code.
  * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG, ERR_NCLUST_CONFIG_NOT_FOUND, or
  *   the error of `patience`.
  */

@@ -1,6 +1,6 @@
 // Knows: how a config file becomes checked entries, with every fault at once.
 // Must not: run the code of a file in this process; evaluate.js starts another one.
-// Start at: readConfig(), then load.js and entry.js.
+// Start at: readConfig(), then load.js and config-entry.js.
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { nearWords } from '../../shared/did-you-mean.js';
@@ -13,18 +13,18 @@ import { readEnvironment } from '../../app-spec/environment-fields.js';
 import { readPm2Variables } from '../options/options.js';
 import { expandHome } from '../../app-spec/values.js';
 import { TOP_LEVEL } from '../../app-spec/table.js';
-import { buildSpecFromEntry } from '../spec/of-entry.js';
-import { emptyEntry, readEntry, readSite, completeEntry } from './entry.js';
+import { buildSpecFromEntry } from '../spec/build-from-entry.js';
+import { emptyEntry, readEntry, readSite, completeEntry } from './config-entry.js';
 import { evaluationLimits } from './evaluate.js';
 import { loadConfig, STDIN } from './load.js';
 
 /** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { Oddity } from '../evaluation/plain.js' */
 /** @import { Fault } from '../faults.js' */
-/** @import { Entry } from './entry.js' */
+/** @import { ConfigEntry } from './config-entry.js' */
 
 /**
- * @typedef {object} Wanted
+ * @typedef {object} ConfigQuery
  * @property {string | null} [file]  A path, or "-" for stdin. Default: the config file in `cwd`.
  * @property {unknown} [value]  The content, if the caller does not give a file.
  * @property {string | null} [env]  The environment whose `env_<name>` is added to `env`.
@@ -40,7 +40,7 @@ import { loadConfig, STDIN } from './load.js';
  * @property {Record<string, string | undefined>} env  Pass `process.env` itself, because a config
  *   file that is code may add to it.
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
- * @property {(sentence: string) => void} [talk]  Called while the code of a file runs for long.
+ * @property {(sentence: string) => void} [printMessage]  Called while the code of a file runs for long.
  */
 
 /**
@@ -54,7 +54,7 @@ import { loadConfig, STDIN } from './load.js';
 
 /**
  * @param {Shell} shell
- * @param {Wanted} wanted
+ * @param {ConfigQuery} wanted
  * @param {{ isPartial?: boolean }} [o]  isPartial: a fault of an app leaves out this app alone.
  * @returns {Promise<Config>}  Rejects like describeConfig(), and with one ERR_NCLUST_BAD_CONFIG for
  *   all faults (data.faults).
@@ -80,7 +80,7 @@ export async function readConfig(shell, wanted, { isPartial = false } = {}) {
  * Reads only the names of the apps. Ignores faults that matter only when an app starts, because a
  * command that stops apps must work even if their scripts are gone.
  * @param {Shell} shell
- * @param {Wanted} wanted
+ * @param {ConfigQuery} wanted
  * @returns {Promise<{ file: string | null, names: string[] }>}
  */
 export async function readNames(shell, wanted) {
@@ -96,7 +96,7 @@ export async function readNames(shell, wanted) {
  * @property {string | null} file  Null: stdin, or an object.
  * @property {string} shown  The name in messages.
  * @property {string} folder  Base of relative paths.
- * @property {Entry[]} entries  The chosen apps.
+ * @property {ConfigEntry[]} entries  The chosen apps.
  * @property {Fault[]} faults  Faults of the file itself. Each entry has the faults of its app.
  * @property {string[]} warnings
  * @property {Record<string, unknown> | null} deploy
@@ -104,12 +104,12 @@ export async function readNames(shell, wanted) {
 
 /**
  * @param {Shell} shell
- * @param {Wanted} wanted
+ * @param {ConfigQuery} wanted
  * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG if the file cannot be read,
  *   _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env` and `options`.
  */
 export async function describeConfig(
-  { cwd, env: variables, node, talk = () => {} },
+  { cwd, env: variables, node, printMessage = () => {} },
   { file: given = null, value: object, env = null, only = null, stdin = () => text(process.stdin), options = {} },
 ) {
   const isObject = object !== undefined;
@@ -131,7 +131,7 @@ export async function describeConfig(
           env,
           version: node.version,
           stdin,
-          patience: () => ({ ...evaluationLimits(variables), talk }),
+          patience: () => ({ ...evaluationLimits(variables), printMessage }),
         });
   const shape = readShape(value);
   const read = [
@@ -166,7 +166,7 @@ export async function describeConfig(
  * A value without a plain form is a fault of its app, and of the file if it holds the apps. Like
  * PM2, ignores functions in an app, and everything beside the apps.
  * @param {Oddity[]} oddities
- * @param {Entry[]} entries  Get the faults of their app.
+ * @param {ConfigEntry[]} entries  Get the faults of their app.
  */
 function placeOddities(oddities, entries) {
   /** @type {Fault[]} */
@@ -195,7 +195,7 @@ function placeOf(keyPath) {
 
 /**
  * @param {string} file
- * @param {Entry[]} entries
+ * @param {ConfigEntry[]} entries
  * @param {string | null} only
  */
 function chosen(file, entries, only) {
@@ -233,7 +233,7 @@ function readDeployed(deploy, env) {
  * Refuses an environment that no app has, because a typing error must not start production apps
  * without their variables. Only warns if the file has no environments at all.
  * @param {string} file
- * @param {Entry[]} entries
+ * @param {ConfigEntry[]} entries
  * @param {string | null} env
  * @param {string[]} deployed  Names in `deploy`.
  * @returns {string[]}  Warnings.
@@ -253,7 +253,7 @@ function checkEnvironment(file, entries, env, deployed) {
 
 /**
  * @param {string} file
- * @param {Entry[]} entries
+ * @param {ConfigEntry[]} entries
  * @param {string | undefined} name
  */
 function checkOneName(file, entries, name) {
@@ -268,8 +268,8 @@ function checkOneName(file, entries, name) {
  * Names are unique. An app that is named after its script gets a number, as for two scripts
  * "index.js" in different folders. The second of two apps for which the file gives the same name
  * has a fault.
- * @param {Entry[]} entries
- * @returns {Entry[]}
+ * @param {ConfigEntry[]} entries
+ * @returns {ConfigEntry[]}
  */
 function withUniqueNames(entries) {
   const given = entries.flatMap(({ said, options }) => (said.has('name') ? [options.name] : []));

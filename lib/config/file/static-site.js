@@ -6,7 +6,7 @@ import {
   serveScript,
   serveVariables,
   readVariables,
-} from '../../serve/settings.js';
+} from '../../serve/options.js';
 
 /**
  * Turns an entry of `static` into the attributes of an app that serves a folder.

@@ -1,6 +1,6 @@
 // Knows: how attributes become a spec: program, interpreter, owner, version.
 // Must not: ask the manager, or change a file.
-// Start at: buildSpec(), then interpreter.js; of-entry.js is for entries of config files.
+// Start at: buildSpec(), then interpreter.js; build-from-entry.js is for entries of config files.
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { isFile, isFolder } from '../../shared/daemon/files.js';
 import { isNode } from '../../shared/daemon/programs.js';

@@ -6,12 +6,12 @@ import { toPm2Env } from './calls.js';
 
 /** @typedef {(...args: any[]) => void} Listener */
 /**
- * @typedef {{ event: string, pattern: RegExp | null, listener: Listener, isOnce: boolean }} Entry
+ * @typedef {{ event: string, pattern: RegExp | null, listener: Listener, isOnce: boolean }} EventListener
  */
 
 /** As in PM2, a listener of "log:*" gets the text that the star matches, then the event. */
 export class PatternEmitter {
-  /** @type {Entry[]} */
+  /** @type {EventListener[]} */
   #entries = [];
 
   /** Called after a listener was added. */

@@ -30,7 +30,7 @@ export function followLinks(user, path) {
     for (let links = 0; links <= LINKS_MAX; links += 1) {
       if (isOwnOutput(at)) return at;
       if (at.startsWith(KERNEL)) return path;
-      const { stat, target, isTrusted } = lookAt(user, at);
+      const { stat, target, isTrusted } = statLink(user, at);
       // The user chose this target, so a folder that the user cannot change is not the user's.
       if (hasLeftTrust && isTrusted) return path;
       if (target === null) return links > 0 && (stat === null || stat.isFile()) ? at : path;
@@ -65,7 +65,7 @@ export function isOwnOutput(path) {
  * @param {string} path
  * @returns {{ stat: Stats | null, target: string | null, isTrusted: boolean }}  `target`: of a link.
  */
-function lookAt(user, path) {
+function statLink(user, path) {
   if (!user) {
     const stat = lstatSync(path, { throwIfNoEntry: false }) ?? null;
     return { stat, target: stat?.isSymbolicLink() ? targetOf(path) : null, isTrusted: false };

@@ -50,7 +50,7 @@ export const STICKY = 0o1000;
 export function reach(user, path, work, { isFollowing = true } = {}) {
   const remaining = partsOf(path);
   let folder = openPlace('/');
-  /** @type {Place | null} */
+  /** @type {OpenPath | null} */
   let next = null;
   let isWayTrusted = true;
   try {
@@ -105,11 +105,11 @@ export function reachLink(user, path, work) {
 /** @param {string} path */
 const partsOf = (path) => path.split('/').filter((part) => part !== '' && part !== '.');
 
-/** @typedef {{ fd: number | null, stat: Stats, place: string }} Place */
+/** @typedef {{ fd: number | null, stat: Stats, place: string }} OpenPath */
 
 /**
  * @param {string} path
- * @returns {Place}
+ * @returns {OpenPath}
  */
 function openPlace(path) {
   if (!HAS_PLACES) return { fd: null, stat: lstatSync(path), place: path };
@@ -117,15 +117,15 @@ function openPlace(path) {
   return { fd, stat: fstatSync(fd), place: `/proc/self/fd/${fd}` };
 }
 
-/** @param {Place | null} place */
+/** @param {OpenPath | null} place */
 function close(place) {
   if (place && place.fd !== null) closeSync(place.fd);
   return null;
 }
 
 /**
- * @param {Place} before
- * @param {Place} after
+ * @param {OpenPath} before
+ * @param {OpenPath} after
  */
 function exchange(before, after) {
   close(before);

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../daemon/control/host/clock.js';
 import { watchForApp } from '../../../daemon/control/triggers/app-watch.js';
 import { watchScope } from '../../../daemon/control/triggers/watch-scope.js';
-import { createSharedWatchers, loadGlobs, openWatcher } from '../../../daemon/control/triggers/watcher.js';
+import { createSharedWatchers, loadGlobs, openWatcher } from '../../../daemon/control/triggers/folder-watcher.js';
 import { slowdown, waitFor } from '../../helpers/wait-for.js';
 
 // Editors, builds and Kubernetes replace files and folders in many ways. A watch must notice each

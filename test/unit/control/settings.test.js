@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as zlib from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createSettings } from '../../../daemon/control/settings.js';
+import { createSettings } from '../../../daemon/control/settings-file.js';
 import { createFakeClock } from '../../helpers/fake-clock.js';
 import { pattern } from '../../helpers/pattern.js';
 
@@ -216,7 +216,7 @@ test('a file that became unreadable is reported to a client that changes a setti
 
 /** Uses a child process, because the script may hang or change the user of its process. */
 function inChild(script) {
-  const module = new URL('../../../daemon/control/settings.js', import.meta.url).href;
+  const module = new URL('../../../daemon/control/settings-file.js', import.meta.url).href;
   const program =
     `import(${JSON.stringify(module)}).then(({ createSettings }) => { const settings = ` +
     `createSettings(${JSON.stringify(file)}, Date.now); ${script} })`;

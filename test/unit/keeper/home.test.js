@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { lookAfterHome } from '../../../daemon/keeper/home.js';
+import { watchHome } from '../../../daemon/keeper/home.js';
 
 test('once an hour, files look used, keep the time of their content, and no link is followed', () => {
   const home = mkdtempSync(join(tmpdir(), 'nclust-touch-'));
@@ -30,7 +30,7 @@ test('once an hour, files look used, keep the time of their content, and no link
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const claim = { isHeld: () => true, restore: async () => true };
-  lookAfterHome({ run: join(home, 'run'), claim, onLost: () => {} });
+  watchHome({ run: join(home, 'run'), claim, onLost: () => {} });
   vi.advanceTimersByTime(3_600_000);
 
   for (const name of files) {

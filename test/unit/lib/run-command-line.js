@@ -13,7 +13,7 @@ export async function runCommandLine(argv, io) {
     print: async (text) => {
       stdout += text;
     },
-    talk: (text) => {
+    printMessage: (text) => {
       stderr += text;
     },
     isTTY: false,

@@ -10,7 +10,7 @@ import { createReaderTable } from './start-positions.js';
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { Cursor, HistorySource } from './contents.js' */
-/** @import { Wanted } from './last-lines.js' */
+/** @import { LineQuery } from './last-lines.js' */
 /** @import { ReadLine } from './line-queue.js' */
 /** @import { KeptFile, PathReader } from './path-reader.js' */
 
@@ -29,7 +29,7 @@ const NEW_MAX_BYTES = 16 * 1024 * 1024;
  *   together. Null: all lines.
  * @property {number} sinceMs
  * @property {number} untilMs
- * @property {Wanted['isWanted']} isWanted  Null: every line.
+ * @property {LineQuery['isWanted']} isWanted  Null: every line.
  * @property {Cursor | null} cursor  Where to continue. If set, `lines` is ignored.
  */
 

@@ -21,7 +21,7 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * @typedef {object} Wanted
+ * @typedef {object} LineQuery
  * @property {number} count
  * @property {number} sinceMs
  * @property {number} untilMs
@@ -37,7 +37,7 @@ const NEWLINE = 0x0a;
 /**
  * Finds the last wanted lines. Reads a plain file from its end, and only as far as needed.
  * @param {Content} content
- * @param {Wanted} wanted
+ * @param {LineQuery} wanted
  * @param {object} o
  * @param {string} o.timesFolder
  * @param {AbortSignal} o.signal
@@ -58,7 +58,7 @@ export async function lastStarts(content, wanted, { timesFolder, signal, endByte
 
 /**
  * @typedef {object} Search
- * @property {Wanted} wanted
+ * @property {LineQuery} wanted
  * @property {(offset: number) => WrittenAt} writtenAt
  * @property {Judge} judge
  * @property {AbortSignal} signal
@@ -189,7 +189,7 @@ function startOfLine(bytes) {
 }
 
 /**
- * @param {Wanted} wanted
+ * @param {LineQuery} wanted
  * @returns {Judge}
  */
 function judgeOf({ sinceMs, untilMs, isWanted }) {

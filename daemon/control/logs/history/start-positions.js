@@ -8,7 +8,7 @@ import { PathReader } from './path-reader.js';
 /** @import { Position } from '../write/open-file.js' */
 /** @import { Content, Cursor, HistorySource } from './contents.js' */
 /** @import { HistoryParts } from './history.js' */
-/** @import { Start, Wanted } from './last-lines.js' */
+/** @import { Start, LineQuery } from './last-lines.js' */
 /** @import { KeptFile } from './path-reader.js' */
 
 /** @typedef {(path: string) => Segment[]} SegmentsOf */
@@ -17,7 +17,7 @@ import { PathReader } from './path-reader.js';
  * Finds where the last `count` lines of each path begin. With `isWanted`, `count` is for all paths
  * together.
  * @param {string[]} paths
- * @param {Wanted} wanted
+ * @param {LineQuery} wanted
  * @param {HistorySource} source
  * @param {AbortSignal} signal
  * @param {Map<string, Position>} ends  The end of each path at the time of the request. Later lines
@@ -104,7 +104,7 @@ function afterLastMoment({ startedAtMs, endedAtMs }, path, source) {
 
 /**
  * @param {string} path
- * @param {Wanted} wanted
+ * @param {LineQuery} wanted
  * @param {{ source: HistorySource, signal: AbortSignal, segmentsOf: SegmentsOf, end: Position }} o
  * @returns {Promise<Start[]>}  Newest first.
  */

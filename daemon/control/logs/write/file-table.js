@@ -28,14 +28,14 @@ import { createLogFile } from './log-file.js';
  */
 export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = () => {} }) {
   const disk = createDisk();
-  /** @typedef {{ file: LogFile, holders: number, options: FileOptions }} Entry */
-  /** @type {Map<string, Entry>} */
+  /** @typedef {{ file: LogFile, holders: number, options: FileOptions }} OpenLogFile */
+  /** @type {Map<string, OpenLogFile>} */
   const table = new Map();
 
   /**
    * @param {string} path
    * @param {FileOptions} options
-   * @returns {Entry}
+   * @returns {OpenLogFile}
    */
   function entryFor(path, options) {
     const goal = () => table.get(path)?.options ?? options;
@@ -58,7 +58,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
   /**
    * Whether the table can drop a file. A file without a holder stays while bytes wait for the disk,
    * because a path must not have two writers. It also stays while its losses are reported.
-   * @param {Entry} entry
+   * @param {OpenLogFile} entry
    * @param {(name: string) => boolean} hasApp
    */
   function isOver({ file, holders, options }, hasApp) {

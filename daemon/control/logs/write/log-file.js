@@ -71,7 +71,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     try {
       const cut = begin(chunk);
       while (from < chunk.length)
-        from = finishWrite(chunk, from, disk.writeNow(file.ready(), rest(chunk, from, cut)), cut, onWritten);
+        from = finishWrite(chunk, from, disk.writeNow(file.ready(), takeRest(chunk, from, cut)), cut, onWritten);
       losses.recovered();
     } catch (error) {
       lose(chunk, from, error, onWritten);
@@ -89,7 +89,13 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
       const cut = begin(chunk);
       while (from < chunk.length) {
         writing = { chunk, onWritten, from };
-        from = finishWrite(chunk, from, await disk.writeLater(file.ready(), rest(chunk, from, cut)), cut, onWritten);
+        from = finishWrite(
+          chunk,
+          from,
+          await disk.writeLater(file.ready(), takeRest(chunk, from, cut)),
+          cut,
+          onWritten,
+        );
       }
       losses.recovered();
     } catch (error) {
@@ -229,7 +235,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
  * @param {number} from
  * @param {number} cut
  */
-function rest(chunk, from, cut) {
+function takeRest(chunk, from, cut) {
   return from < cut ? chunk.subarray(from, cut) : chunk.subarray(from);
 }
 

@@ -3,7 +3,7 @@ import { groupByApp } from '../../../../lib/figures/rows.js';
 import { findElement, el, plain, setText } from './dom.js';
 
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
-/** @import { Place } from './route.js' */
+/** @import { Route } from './route.js' */
 
 /** @typedef {'reload' | 'restart' | 'start' | 'stop' | 'more' | 'fewer'} ActionName */
 
@@ -21,7 +21,7 @@ import { findElement, el, plain, setText } from './dom.js';
 
 /**
  * @param {Pick<MetricsSample, 'apps' | 'workers'>} sample
- * @param {Place} place
+ * @param {Route} place
  * @returns {{ actions: Action[], why: string | null }}  `why`: the reason for missing actions. Null
  *   also if the sample does not contain the app or the worker.
  */

@@ -13,7 +13,7 @@ import { createTable } from './table.js';
 import { emptyStore, managerTime, storeEvents, storeSample } from './store.js';
 
 /** @import { Phase, Welcome } from './connection.js' */
-/** @import { Place } from './route.js' */
+/** @import { Route } from './route.js' */
 /** @import { Store } from './store.js' */
 
 const LIST_DEBOUNCE_MS = 200;
@@ -31,7 +31,7 @@ const GATES = {
 
 /** @type {Store} */
 let store = emptyStore();
-/** @type {Place} */
+/** @type {Route} */
 let place = {};
 /** @type {ReturnType<typeof createConnection> | null} */
 let connection = null;
@@ -148,7 +148,7 @@ function list() {
   }, LIST_DEBOUNCE_MS);
 }
 
-/** @param {Place} wanted */
+/** @param {Route} wanted */
 function show(wanted) {
   const before = place;
   place = wanted;
@@ -166,7 +166,7 @@ function show(wanted) {
     table.focus(before.app !== undefined ? appKey(before.app) : workerKey(Number(before.worker)));
 }
 
-/** @param {Place} wanted */
+/** @param {Route} wanted */
 function go(wanted) {
   location.hash = writeFragment(wanted);
 }

@@ -14,7 +14,7 @@ import { createTable, showState } from './table.js';
 /** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Action } from './actions.js' */
 /** @import { createConnection } from './connection.js' */
-/** @import { Place } from './route.js' */
+/** @import { Route } from './route.js' */
 /** @import { Store } from './store.js' */
 
 /** Limit for values in one answer of the manager. */
@@ -30,9 +30,9 @@ const RANGES = [
 
 /**
  * @param {object} o
- * @param {Place} o.place
+ * @param {Route} o.place
  * @param {ReturnType<typeof createConnection>} o.connection
- * @param {(place: Place) => void} o.onGo
+ * @param {(place: Route) => void} o.onGo
  * @param {(action: Action) => void} o.onAct
  */
 export function createDetail({ place, connection, onGo, onAct }) {

@@ -1,13 +1,13 @@
 // The address contains the token only until the page reads it. Then the tab stores the token, so
 // that it survives a reload.
 
-/** @typedef {{ app?: string, worker?: number }} Place  Neither field: the table. */
+/** @typedef {{ app?: string, worker?: number }} Route  Neither field: the table. */
 
 const KEPT = 'nclust-token';
 
 /**
  * @param {string} fragment  With or without "#".
- * @returns {{ token: string | null, place: Place }}
+ * @returns {{ token: string | null, place: Route }}
  */
 export function readFragment(fragment) {
   const given = new URLSearchParams(fragment.replace(/^#/, ''));
@@ -17,7 +17,7 @@ export function readFragment(fragment) {
   return { token: given.get('token'), place };
 }
 
-/** @param {Place} place */
+/** @param {Route} place */
 export function writeFragment({ app, worker }) {
   if (worker !== undefined) return `#worker=${worker}`;
   return app === undefined ? '#' : `#app=${encodeURIComponent(app)}`;

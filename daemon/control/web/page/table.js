@@ -4,7 +4,7 @@ import { arrange, attribute, el, setText } from './dom.js';
 import { writeFragment } from './route.js';
 import { createSpark } from './sparkline.js';
 
-/** @import { Row, Sort, SortField } from '../../../../lib/figures/rows.js' */
+/** @import { FigureRow, Sort, SortField } from '../../../../lib/figures/rows.js' */
 /** @import { MetricsSample, Points } from '../../../../lib/shared/metrics.js' */
 
 /** @type {{ field: SortField, title: string, about: string }[]} */
@@ -24,20 +24,20 @@ const KEPT_MS = 5_000;
 /**
  * @typedef {object} Line
  * @property {HTMLTableRowElement} tr
- * @property {(row: Row, o: { sparks: Map<string, Points>, nowMs: number }) => void} update
+ * @property {(row: FigureRow, o: { sparks: Map<string, Points>, nowMs: number }) => void} update
  */
 
 /**
  * @param {object} o
  * @param {string} o.label
  * @param {boolean} [o.isFlat]  The table has only rows for workers.
- * @param {(row: Row) => void} o.onOpen
+ * @param {(row: FigureRow) => void} o.onOpen
  * @param {() => void} o.onChange  The rows have to be drawn again.
  */
 export function createTable({ label, isFlat = false, onOpen, onChange }) {
   /** @type {Map<string, Line>} */
   const lines = new Map();
-  /** @type {Row[]} */
+  /** @type {FigureRow[]} */
   let rows = [];
   /** @type {Sort} */
   let sort = { field: 'name', isReversed: false };
@@ -118,7 +118,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   }
 
   /**
-   * @param {Row} row
+   * @param {FigureRow} row
    * @returns {Line}
    */
   function createLine({ key, app, worker, isExpanded }) {
@@ -169,7 +169,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     return { tr, update: show };
 
     /**
-     * @param {Row} now
+     * @param {FigureRow} now
      * @param {{ sparks: Map<string, Points>, nowMs: number }} o
      */
     function show(now, { sparks, nowMs }) {
@@ -227,7 +227,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
 }
 
 /**
- * @param {Row} row
+ * @param {FigureRow} row
  * @param {SortField} field
  * @param {number} nowMs
  */
@@ -240,7 +240,7 @@ function cellText({ of, workers }, field, nowMs) {
 /**
  * Shows the state as a word, too, because not every user can distinguish the colours.
  * @param {Element} node
- * @param {Pick<Row, 'workers'>} row
+ * @param {Pick<FigureRow, 'workers'>} row
  */
 export function showState(node, { workers }) {
   const status = mergeStatus(workers);

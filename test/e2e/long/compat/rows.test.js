@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import { OPTIONS_OF } from '../../../../lib/app-spec/table.js';
 import { pm2OnlyOptions } from '../../../../lib/cli/table/row.js';
 import { findCommand } from '../../../../lib/cli/table/commands.js';
-import { ELSEWHERE } from '../../../../lib/cli/table/manager.js';
+import { ELSEWHERE } from '../../../../lib/cli/table/home.js';
 import { findAttribute } from '../../../../lib/app-spec/table.js';
 import { ATTRIBUTE_ROWS, COMMAND_ROWS, OPTION_ROWS } from './rows.js';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createSettings } from '../../../../daemon/control/settings.js';
+import { createSettings } from '../../../../daemon/control/settings-file.js';
 import { createRig } from '../control-rig.js';
 
 let rig;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { watchScope } from '../../../../daemon/control/triggers/watch-scope.js';
-import { loadGlobs } from '../../../../daemon/control/triggers/watcher.js';
+import { loadGlobs } from '../../../../daemon/control/triggers/folder-watcher.js';
 
 const FILE = { isFile: () => true };
 const own = { ownFolders: ['/root/.nclust'], ownFiles: ['/srv/app/app.log', '/srv/app/run/app.pid', ''] };

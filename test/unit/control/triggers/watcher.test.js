@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createPlaces, createSharedWatchers } from '../../../../daemon/control/triggers/watcher.js';
+import { createPlaces, createSharedWatchers } from '../../../../daemon/control/triggers/folder-watcher.js';
 import { settle } from '../../../helpers/fake-keeper.js';
 
 vi.mock('node:fs/promises', async (original) => {

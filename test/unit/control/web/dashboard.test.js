@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../daemon/control/host/clock.js';
-import { createSettings } from '../../../../daemon/control/settings.js';
+import { createSettings } from '../../../../daemon/control/settings-file.js';
 import { createWeb } from '../../../../daemon/control/web/dashboard.js';
 import { fetchRaw, openPage, partsOf } from '../../../helpers/page.js';
 import { takePort } from '../../../helpers/ports.js';

@@ -84,7 +84,7 @@ test.each([
   '/..%2fmain.js',
   '//etc/passwd',
   '/lib/shared/../../package.json',
-  '/lib/shared/settings/settings.js',
+  '/lib/shared/settings/rules.js',
   '/app.js/',
   '/__proto__',
   '/constructor',

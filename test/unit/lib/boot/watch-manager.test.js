@@ -50,7 +50,7 @@ function attended(watchdogMs) {
   const ended = [];
   const notifier = {
     watchdogMs,
-    say: (...fields) => void said.push(...fields),
+    send: (...fields) => void said.push(...fields),
     sent: async () => {},
   };
   const done = superviseManager({

@@ -125,7 +125,7 @@ async function nclust(argv, { home, colours = 0 }) {
   };
   const exitStatus = await runProgram(argv, {
     print: async (text) => add(text),
-    talk: add,
+    printMessage: add,
     isTTY: true,
     isTalkTTY: false,
     colourLevels: async () => ({ stdout: colours, stderr: colours }),

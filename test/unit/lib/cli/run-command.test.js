@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { currentFolder } from '../../../../lib/cli/run-command.js';
+import { currentFolder } from '../../../../lib/cli/perform.js';
 
 function releases() {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'nclust-folder-')));

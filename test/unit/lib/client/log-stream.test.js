@@ -43,7 +43,7 @@ async function read(client, request = { follow: true }, o = {}) {
   const said = [];
   const lines = [];
   const stream = streamLogs(client, request, {
-    talk: (sentence) => said.push(sentence),
+    printMessage: (sentence) => said.push(sentence),
     signal: new AbortController().signal,
     ...o,
   });
@@ -187,7 +187,7 @@ test('an interrupted stream reports nothing more, not even lines that have arriv
   const stream = streamLogs(
     clientOf([[answer(), news(['1']), news(['2'])]]),
     { follow: true },
-    { talk: () => {}, signal: stop.signal },
+    { printMessage: () => {}, signal: stop.signal },
   );
   expect(await stream.next()).toMatchObject({ done: false });
   stop.abort();

@@ -32,7 +32,7 @@ test.runIf(process.platform === 'linux')('without a manager, processes of its ap
   symlinkSync(folder, link);
   onTestFinished(() => rmSync(link));
   const said = [];
-  const context = { home: link, talk: (text) => said.push(text), runningManager: async () => null };
+  const context = { home: link, printMessage: (text) => said.push(text), runningManager: async () => null };
   const left = [await survive(folder, 'i1', 'shop'), await survive(folder, 'i2', 'shop')];
   const mail = await survive(link, 'i3', 'mail sender');
   await survive(tmpdir(), 'i4', 'of another home');

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { describeSettings } from '../../../../lib/shared/settings/settings.js';
+import { describeSettings } from '../../../../lib/shared/settings/rules.js';
 import { openServer } from '../rpc-server.js';
 import { runCommandLine } from '../run-command-line.js';
 

@@ -33,7 +33,7 @@ function logs(home, words, { isTTY = false, print = async () => {} } = {}) {
       said.stdout += text;
       await print(text);
     },
-    talk: (text) => {
+    printMessage: (text) => {
       said.stderr += text;
     },
     isTTY,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { waitForAnswer } from '../../../../lib/commands/manager.js';
+import { waitForAnswer } from '../../../../lib/commands/update.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

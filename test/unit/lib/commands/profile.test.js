@@ -24,7 +24,7 @@ function contextWith({ profiles, worker = {} }) {
     home: cwd,
     managerIfRunning: async () => ({ request }),
     onInterrupt: () => () => {},
-    talk: (sentence) => said.push(sentence),
+    printMessage: (sentence) => said.push(sentence),
   };
   return { context, cwd, said };
 }

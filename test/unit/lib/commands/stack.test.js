@@ -27,7 +27,7 @@ function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {
     home: '/nowhere',
     managerIfRunning: async () => ({ request }),
     onInterrupt: () => () => {},
-    talk: (sentence) => said.push(sentence),
+    printMessage: (sentence) => said.push(sentence),
   };
   return { context, said, asked };
 }

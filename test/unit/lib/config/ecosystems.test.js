@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../../lib/config/file/read.js';
 import { typeStrippingFlags } from '../../../../lib/config/spec/interpreter.js';
-import { serveScript } from '../../../../lib/serve/settings.js';
+import { serveScript } from '../../../../lib/serve/options.js';
 import { TIME_FORMAT } from '../../../../lib/app-spec/logs-fields.js';
 
 const FOLDER = fileURLToPath(new URL('../../../fixtures/ecosystems/', import.meta.url)).replace(/\/$/, '');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runRemote } from '../../../../lib/deploy/remote.js';
-import { readDeployment } from '../../../../lib/deploy/settings.js';
+import { readDeployment } from '../../../../lib/deploy/deployment.js';
 import { revert, update } from '../../../../lib/deploy/steps.js';
 
 const { deployment } = readDeployment(
@@ -37,7 +37,7 @@ ${answer}
     who: 'ann',
     signal: new AbortController().signal,
     onLine: () => {},
-    talk: (sentence) => said.push(sentence),
+    printMessage: (sentence) => said.push(sentence),
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sshArguments } from '../../../../lib/deploy/remote.js';
-import { checkRef, readDeployment } from '../../../../lib/deploy/settings.js';
+import { checkRef, readDeployment } from '../../../../lib/deploy/deployment.js';
 
 const LEAST = { host: 'web1', ref: 'origin/main', repo: 'git@example.com:app.git', path: '/srv/app' };
 const AROUND = { file: 'ecosystem.config.js', postDeploy: 'nclust startOrReload' };

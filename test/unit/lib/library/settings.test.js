@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changesOf, readSettings } from '../../../../lib/library/settings.js';
+import { changesOf, readSettings } from '../../../../lib/library/setting-changes.js';
 import { makeSpec } from '../../control/make-spec.js';
 
 test('settings change attributes that have no option, too', async () => {

@@ -30,7 +30,7 @@ test('lines of two processes do not mix, even after a part of a line', () => {
   sink.write('a', Buffer.from(' goes on'));
   sink.write('b', Buffer.from('b\n'));
   sink.write('a', Buffer.from('its end\n'));
-  sink.say('Something.');
+  sink.printMessage('Something.');
   expect(written.join('')).toBe('part of a goes on\nb\nits end\nnclust: Something.\n');
 });
 

@@ -18,7 +18,7 @@ async function waiting(argv, { isTTY = true, env = {} } = {}) {
   const listeners = new Set();
   const done = runProgram(argv, {
     print: async () => {},
-    talk: (text) => {
+    printMessage: (text) => {
       stderr += text;
     },
     isTTY,

@@ -16,7 +16,7 @@ const said = [];
 const PATIENCE = {
   limitMs: 0,
   firstWordMs: 60_000,
-  talk: (sentence) => void said.push(sentence),
+  printMessage: (sentence) => void said.push(sentence),
 };
 
 function evaluated(text, name = 'x.config.js', patience = {}) {

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isServeApp, serveApp, staticSite } from '../../../../../lib/config/file/static-site.js';
-import { readServeSettings, serveScript, readVariables } from '../../../../../lib/serve/settings.js';
+import { readServeSettings, serveScript, readVariables } from '../../../../../lib/serve/options.js';
 
 const settingsOf = (entry) => readServeSettings(readVariables(staticSite(entry).env));
 

@@ -11,7 +11,7 @@ import { warnAboutCluster } from './launcher.js';
 /** @import { AppSpec } from '../../app-spec/types.js' */
 /** @import { Fault } from '../faults.js' */
 /** @import { Surroundings as Around } from './build.js' */
-/** @import { Entry } from '../file/entry.js' */
+/** @import { ConfigEntry } from '../file/config-entry.js' */
 
 /**
  * @typedef {import('./build.js').Surroundings & { folder: string, envName: string | null }}
@@ -30,7 +30,7 @@ const ATTRIBUTE_OF = {
 };
 
 /**
- * @param {Entry} entry
+ * @param {ConfigEntry} entry
  * @param {Surroundings} surroundings
  * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}
  */

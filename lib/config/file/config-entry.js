@@ -19,7 +19,7 @@ import { isServeApp, serveApp, staticSite } from './static-site.js';
 /** @import { Fault } from '../faults.js' */
 
 /**
- * @typedef {object} Entry
+ * @typedef {object} ConfigEntry
  * @property {string} keyPath
  * @property {Record<string, any>} options  By the `key` of the attribute.
  * @property {Record<string, ReturnType<typeof readEnvironment>>} environments  By the name in
@@ -38,7 +38,7 @@ const SUGGESTION = { longerBy: 3, from: 4 };
 
 /**
  * @param {string} keyPath
- * @returns {Entry}
+ * @returns {ConfigEntry}
  */
 export function emptyEntry(keyPath) {
   return { keyPath, options: {}, environments: {}, said: new Map(), faults: [], warnings: [] };
@@ -48,7 +48,7 @@ export function emptyEntry(keyPath) {
  * Reads every attribute, even if another attribute is invalid.
  * @param {unknown} entry
  * @param {string} keyPath
- * @returns {Entry}
+ * @returns {ConfigEntry}
  */
 export function readEntry(entry, keyPath) {
   const read = emptyEntry(keyPath);
@@ -70,7 +70,7 @@ export function readEntry(entry, keyPath) {
 }
 
 /**
- * @param {Entry} read
+ * @param {ConfigEntry} read
  * @param {string} word
  * @param {unknown} value
  */
@@ -120,7 +120,7 @@ function unknownKey(where, word) {
 /**
  * @param {unknown} site
  * @param {string} keyPath
- * @returns {Entry}
+ * @returns {ConfigEntry}
  */
 export function readSite(site, keyPath) {
   try {
@@ -133,9 +133,9 @@ export function readSite(site, keyPath) {
 /**
  * Adds the options of the command line, the variables of the chosen environment, and a
  * default name.
- * @param {Entry} entry
+ * @param {ConfigEntry} entry
  * @param {Choice} choice
- * @returns {Entry}
+ * @returns {ConfigEntry}
  */
 export function completeEntry(entry, choice) {
   const { env: own, ...said } = { ...entry.options, ...choice.options };

@@ -8,7 +8,7 @@ import {
   readSettings,
   readSettingsFile,
   readSettingsText,
-} from '../../lib/shared/settings/settings.js';
+} from '../../lib/shared/settings/rules.js';
 import { canCompress, checkCompression } from './logs/archive/compression.js';
 import { notWritten } from './state/durable-file.js';
 

@@ -2,7 +2,7 @@
 // keeper replaces it. After SIGTERM, or when the home was removed, control stops all apps and then
 // requests that the keeper leaves. If control is not ready, the keeper stops the apps and leaves.
 import { describeError, log } from './host/log.js';
-import { lookAfterHome } from './home.js';
+import { watchHome } from './home.js';
 
 /** @import { createControlLink } from './control-link.js' */
 /** @import { createControlSupervisor } from './control-supervisor.js' */
@@ -82,7 +82,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim, run }) 
     abdicate,
     listen() {
       // No command can reach the keeper without its home, so it ends then.
-      const lookAgain = lookAfterHome({ run, claim, onLost: terminate });
+      const lookAgain = watchHome({ run, claim, onLost: terminate });
       process
         .on('SIGTERM', terminate)
         .on('SIGINT', terminate)

@@ -27,7 +27,7 @@ export async function update(context) {
   const client = await context.managerOfAnyVersion();
   const before = client?.hello;
   if (!client || !before) {
-    printNotRunning(context, context.note);
+    printNotRunning(context, context.printUnlessJson);
     return { before: null, after: null, replaced: [], workers: 0 };
   }
   const { file, version } = context.node;
@@ -43,7 +43,7 @@ export async function update(context) {
   const replaced = isNewKeeper ? ['control', 'keeper'] : after.controlPid !== before.controlPid ? ['control'] : [];
   /** @type {Update} */
   const done = { before, after, replaced, workers: isNewKeeper ? slots.length : 0 };
-  context.note(describe(done, context.isWaiting));
+  context.printUnlessJson(describe(done, context.isWaiting));
   return done;
 }
 
@@ -142,9 +142,11 @@ export function waitForAnswer(client, over) {
  * Stops every app, then the manager.
  * @param {Context} context
  */
-export async function kill({ home, open, note }) {
+export async function kill({ home, open, printUnlessJson }) {
   const { wasRunning } = await endManager(home, { open });
-  note(wasRunning ? 'All apps and the manager have exited.' : `No nclust runs in ${home}; there is nothing to stop.`);
+  printUnlessJson(
+    wasRunning ? 'All apps and the manager have exited.' : `No nclust runs in ${home}; there is nothing to stop.`,
+  );
   return { wasRunning };
 }
 

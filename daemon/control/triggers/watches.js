@@ -2,7 +2,7 @@ import { logFiles } from '../spawn/params.js';
 import { pidFilePath } from '../status/pid-files.js';
 import { watchForApp } from './app-watch.js';
 import { watchScope } from './watch-scope.js';
-import { createSharedWatchers, loadGlobs } from './watcher.js';
+import { createSharedWatchers, loadGlobs } from './folder-watcher.js';
 
 /** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { WatchShown } from '../../../lib/shared/wire/protocol.js' */
@@ -10,7 +10,7 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { AppWatch, Identify } from './app-watch.js' */
 /** @import { WatchScope } from './watch-scope.js' */
-/** @import { OpenWatcher, WatcherOptions } from './watcher.js' */
+/** @import { OpenWatcher, WatcherOptions } from './folder-watcher.js' */
 
 /**
  * @typedef {object} Watches

@@ -40,7 +40,7 @@ const KILLED = 137;
  * @property {{ out: Sink, err: Sink }} sinks
  * @property {(name: string, stream: LogStream) => LogStream} outputOf
  * @property {Shape} shape
- * @property {(sentence: string) => void} showMessage
+ * @property {(sentence: string) => void} printMessage
  * @property {(react: Reactions) => void} listen
  */
 
@@ -54,7 +54,7 @@ const KILLED = 137;
 export async function runForeground(
   specs,
   { delayMs, isAutoExit },
-  { home, sinks, outputOf, shape, showMessage, listen },
+  { home, sinks, outputOf, shape, printMessage, listen },
 ) {
   let nudge = () => {};
   /** @type {Client | null} */
@@ -64,8 +64,8 @@ export async function runForeground(
    * @param {string} doing
    * @param {(client: Client) => Promise<unknown>} ask
    */
-  const tell = (doing, ask) => {
-    if (client) ask(client).catch((error) => showMessage(`${doing}: ${error.message}`));
+  const askManager = (doing, ask) => {
+    if (client) ask(client).catch((error) => printMessage(`${doing}: ${error.message}`));
   };
   listen({
     onStop() {
@@ -73,10 +73,14 @@ export async function runForeground(
       nudge();
     },
     onHurry: () =>
-      tell('The apps could not be killed', (one) => one.request('signal', { targets: ['all'], signal: 'SIGKILL' })),
+      askManager('The apps could not be killed', (one) =>
+        one.request('signal', { targets: ['all'], signal: 'SIGKILL' }),
+      ),
     onReload: () =>
-      tell('The apps could not be reloaded', (one) => one.request('reload', { targets: ['all'], token: newToken() })),
-    onReopen: () => tell('The log files could not be reopened', (one) => one.request('reloadLogs', {})),
+      askManager('The apps could not be reloaded', (one) =>
+        one.request('reload', { targets: ['all'], token: newToken() }),
+      ),
+    onReopen: () => askManager('The log files could not be reopened', (one) => one.request('reloadLogs', {})),
   });
 
   const output = await openOutput(outputSocket(homePaths(home).run), {
@@ -92,7 +96,7 @@ export async function runForeground(
     await client.request('start', { specs, wait: false, token: newToken() });
     const exitStatus = await waitUntilOver(client, {
       isAutoExit,
-      say: showMessage,
+      printMessage,
       signal: stop.signal,
       onNudge: (wake) => {
         nudge = wake;
@@ -100,14 +104,14 @@ export async function runForeground(
     }).catch((error) => unlessKilled(error, home));
     if (exitStatus !== null) return exitStatus;
     const late = killedSlots(await stopAll(client));
-    for (const { name, id } of late) showMessage(`"${name}" (id ${id}) did not exit in time and was killed.`);
+    for (const { name, id } of late) printMessage(`"${name}" (id ${id}) did not exit in time and was killed.`);
     return late.length > 0 ? KILLED : 0;
   } finally {
-    await endManager(home).catch((error) => showMessage(error.message));
+    await endManager(home).catch((error) => printMessage(error.message));
     const isWhole = await output.close();
     await client?.close();
     const isShown = isWhole && !(await Promise.all([sinks.out.flush(), sinks.err.flush()])).includes(false);
-    if (!isShown) showMessage('the last lines of output are lost, because their reader did not read them in time.');
+    if (!isShown) printMessage('the last lines of output are lost, because their reader did not read them in time.');
   }
 }
 
@@ -137,18 +141,19 @@ function unlessKilled(error, home) {
  * @param {Client} client
  * @param {object} o
  * @param {boolean} o.isAutoExit
- * @param {(sentence: string) => void} o.say
+ * @param {(sentence: string) => void} o.printMessage
  * @param {AbortSignal} o.signal
  * @param {(wake: () => void) => void} o.onNudge
  * @returns {Promise<number | null>}  The exit status. Null: `signal` was aborted.
  */
-async function waitUntilOver(client, { isAutoExit, say, signal, onNudge }) {
+async function waitUntilOver(client, { isAutoExit, printMessage, signal, onNudge }) {
   /** @type {Set<number>} */
   let givenUp = new Set();
   for (let idleLooks = 0; !signal.aborted;) {
     /** @type {{ slots: SlotStatus[] }} */
     const { slots } = await client.request('list');
-    for (const slot of slots) if (slot.status === 'errored' && !givenUp.has(slot.id)) say(describeGivenUp(slot));
+    for (const slot of slots)
+      if (slot.status === 'errored' && !givenUp.has(slot.id)) printMessage(describeGivenUp(slot));
     givenUp = new Set(slots.filter(({ status }) => status === 'errored').map(({ id }) => id));
     const { isOver, isByCommand, exitStatus } = judge(slots);
     idleLooks = isOver ? idleLooks + 1 : 0;

@@ -63,7 +63,7 @@ export const HOME = [
     name: 'ping',
     help: 'check whether the manager answers',
     load: load(
-      () => import('../../commands/manager.js'),
+      () => import('../../commands/update.js'),
       'ping',
       'renderPing',
       ({ hello }) => hello,
@@ -76,12 +76,12 @@ export const HOME = [
     help: 'replace the running manager by the version of this command, without an interruption',
     options: [NO_WAIT],
     examples: ['npm install -g nclust@latest && nclust update'],
-    load: load(() => import('../../commands/manager.js'), 'update', noText),
+    load: load(() => import('../../commands/update.js'), 'update', noText),
   },
   {
     name: 'kill',
     help: 'stop every app, then the manager',
-    load: load(() => import('../../commands/manager.js'), 'kill', noText),
+    load: load(() => import('../../commands/update.js'), 'kill', noText),
   },
 ];
 

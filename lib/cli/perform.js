@@ -17,7 +17,7 @@ import { resolveHome } from '../shared/paths.js';
  * @typedef {object} Io
  * @property {(text: string) => Promise<void>} print  Writes to stdout; resolves when more may be
  *   printed.
- * @property {(text: string) => void} talk  Writes to stderr.
+ * @property {(text: string) => void} printMessage  Writes to stderr.
  * @property {boolean} isTTY  Whether stdout is a terminal.
  * @property {boolean} isTalkTTY  Whether stderr is a terminal.
  * @property {number | null} columns  Null if stdout is not a terminal.
@@ -42,13 +42,13 @@ import { resolveHome } from '../shared/paths.js';
 export async function perform(command, words, options, args, io) {
   const levels = await io.colourLevels();
   const level = chooseLevel(levels.stdout, { color: options.color, env: io.env });
-  const show = options.silent ? () => {} : (/** @type {string} */ text) => io.talk(`${text}\n`);
+  const show = options.silent ? () => {} : (/** @type {string} */ text) => io.printMessage(`${text}\n`);
   const context = createContext({
     home: resolveHome(io.env),
     cwd: folderOf(io),
     env: io.env,
     node: io.node,
-    talk: (sentence) => show(escapeControls(sentence)),
+    printMessage: (sentence) => show(escapeControls(sentence)),
     show,
     screen: screenOf(options, io, levels.stderr),
     isJson: options.json === true,
@@ -118,7 +118,7 @@ function screenOf(options, io, detected) {
   if (!io.isTalkTTY || io.env.TERM === 'dumb' || options.json || options.silent) return null;
   return {
     size: io.talkSize,
-    write: io.talk,
+    write: io.printMessage,
     paint: createPaint(chooseLevel(detected, { color: options.color, env: io.env })),
   };
 }
