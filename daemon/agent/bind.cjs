@@ -65,7 +65,7 @@ function tryBind({ address, port, family, flags: own }, flags) {
  * connections.
  * @param {Claim} claim
  */
-function openStandIn({ address, port }) {
+function openSubstitute({ address, port }) {
   const handle = /** @type {any} */ (net)._createServerHandle('0.0.0.0', 0, 4);
   const family = address === null || address.includes(':') ? 'IPv6' : 'IPv4';
   handle.getsockname = (/** @type {object} */ out) => (
@@ -86,4 +86,4 @@ function claimKey({ address, port, family, flags, index }) {
   return [address ?? '*', port, family, flags, index].join('|');
 }
 
-module.exports = { bindAlone, bindBeside, bindOwn, openHandle, openStandIn, claimKey, IPV6_ONLY };
+module.exports = { bindAlone, bindBeside, bindOwn, openHandle, openSubstitute, claimKey, IPV6_ONLY };

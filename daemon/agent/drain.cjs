@@ -66,7 +66,7 @@ function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onD
       halfClose: isHandover && !isHandled(events) ? createHalfClose() : undefined,
     },
     () => {
-      if (onAsked) stayFor(events, onAsked);
+      if (onAsked) keepAliveUntilAsked(events, onAsked);
       closeWebSockets(sockets.servers.webSockets, events, onDrained);
     },
   );
@@ -128,7 +128,7 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
       for (const socket of open()) {
         if (socket._httpMessage) idleSince.delete(socket);
         else if (!idleSince.has(socket)) idleSince.set(socket, atMono);
-        if (atMono - (idleSince.get(socket) ?? atMono) >= pauseFor(socket, idlePauseMs)) socket.destroySoon();
+        if (atMono - (idleSince.get(socket) ?? atMono) >= choosePause(socket, idlePauseMs)) socket.destroySoon();
       }
       halfClose?.(plain());
       if (!isEmpty()) return;
@@ -152,7 +152,7 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
  * @param {string[]} events
  * @param {() => void} onAsked
  */
-function stayFor(events, onAsked) {
+function keepAliveUntilAsked(events, onAsked) {
   const stay = setTimeout(() => {}, SIGNAL_WAIT_MS);
   for (const event of events)
     if (process.listenerCount(event) > 0)
@@ -171,7 +171,7 @@ function isHandled(events) {
  * @param {HttpSocket} socket
  * @param {number} idlePauseMs
  */
-function pauseFor(socket, idlePauseMs) {
+function choosePause(socket, idlePauseMs) {
   if (socket._httpMessage) return Infinity;
   return socket.bytesRead === 0 || !isHttp(socket) ? SILENT_PAUSE_MS : idlePauseMs;
 }

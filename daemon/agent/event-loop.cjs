@@ -37,7 +37,7 @@ function createLoopSampler(load, isolate, onLook) {
     const now = nowMono();
     const lateMs = Math.max(0, now - lookedMono - everyMs);
     lookedMono = now;
-    onLook(everyMs > CLOSE_MS && lateMs < SURE_MS ? lateMs : delayOf(lateMs), now);
+    onLook(everyMs > CLOSE_MS && lateMs < SURE_MS ? lateMs : computeDelay(lateMs), now);
   });
 
   /**
@@ -45,7 +45,7 @@ function createLoopSampler(load, isolate, onLook) {
    * cannot be longer than the time in which the event loop was active.
    * @param {number} lateMs
    */
-  function delayOf(lateMs) {
+  function computeDelay(lateMs) {
     const active = load.activeMs();
     const workMs = active - activeMs;
     activeMs = active;
@@ -57,7 +57,7 @@ function createLoopSampler(load, isolate, onLook) {
   return {
     end: () => clearInterval(timer),
     /**
-     * Call this regularly, because delayOf() needs a recent active time.
+     * Call this regularly, because computeDelay() needs a recent active time.
      * @param {number} ms  New interval. 0 stops the sampling.
      */
     look(ms) {

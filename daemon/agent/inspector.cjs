@@ -88,7 +88,7 @@ function activeResources() {
 function hottest({ nodes, samples }) {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const parents = new Map(nodes.flatMap((node) => (node.children ?? []).map((/** @type {number} */ id) => [id, node])));
-  const pathOf = (/** @type {any} */ node) => {
+  const getPath = (/** @type {any} */ node) => {
     const path = [];
     for (let at = node; at; at = parents.get(at.id)) path.push(at);
     return path.filter(({ callFrame }) => callFrame.functionName !== '(root)');
@@ -98,7 +98,7 @@ function hottest({ nodes, samples }) {
   let [seen, idle, best, bestCount] = [0, 0, null, 0];
   for (const [id, count] of counts) {
     const node = byId.get(id);
-    if (!node || pathOf(node).some(({ callFrame }) => /[\\/]agent[\\/]inspector\.cjs$/.test(callFrame.url))) continue;
+    if (!node || getPath(node).some(({ callFrame }) => /[\\/]agent[\\/]inspector\.cjs$/.test(callFrame.url))) continue;
     seen += count;
     if (node.callFrame.functionName === '(idle)') idle += count;
     if (NOT_JAVASCRIPT.has(node.callFrame.functionName) || count <= bestCount) continue;
@@ -107,7 +107,7 @@ function hottest({ nodes, samples }) {
   return {
     samples: seen,
     busy: seen === 0 ? 0 : (seen - idle) / seen,
-    frames: best ? pathOf(best).slice(0, FRAMES_MAX).map(frameOf) : [],
+    frames: best ? getPath(best).slice(0, FRAMES_MAX).map(getFrame) : [],
   };
 }
 
@@ -117,7 +117,7 @@ function hottest({ nodes, samples }) {
  * @param {any} node
  * @param {number} at
  */
-function frameOf({ callFrame, positionTicks = [] }, at) {
+function getFrame({ callFrame, positionTicks = [] }, at) {
   const [most] = at === 0 ? [...positionTicks].sort((a, b) => b.ticks - a.ticks) : [];
   const { functionName, lineNumber, columnNumber } = callFrame;
   const name = functionName.slice(0, NAME_MAX_CHARS);

@@ -28,7 +28,7 @@ const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
 /** Where each file starts in `room`, and where the last file ends. */
 const starts = [0];
 for (const name of LATER)
-  starts.push(starts[starts.length - 1] + readInto(`${__dirname}/${name}.cjs`, starts[starts.length - 1]));
+  starts.push(starts[starts.length - 1] + readBytes(`${__dirname}/${name}.cjs`, starts[starts.length - 1]));
 /**
  * @typedef {{
  *   './bind-path.cjs': typeof import('./bind-path.cjs'),
@@ -60,7 +60,7 @@ function requireOnDemand(id) {
   if (known) return known.exports;
   const module = { exports: /** @type {any} */ ({}) };
   loaded.set(id, module);
-  vm.compileFunction(readSource(id), ['module', 'require'], { filename: fileOf(id) })(module, ownOf(id));
+  vm.compileFunction(readSource(id), ['module', 'require'], { filename: getFile(id) })(module, createRequire(id));
   return module.exports;
 }
 
@@ -68,7 +68,7 @@ function requireOnDemand(id) {
  * @param {string} id
  * @returns {(wanted: string) => any}  The function `require` of this file.
  */
-function ownOf(id) {
+function createRequire(id) {
   const folder = id.slice(0, id.lastIndexOf('/') + 1);
   return (wanted) => {
     if (wanted === './loader.cjs') return { requireOnDemand, readSource };
@@ -79,14 +79,14 @@ function ownOf(id) {
 /** @param {string} id */
 function readSource(id) {
   const at = LATER.indexOf(id.slice(2, -4));
-  return at === -1 ? fs.readFileSync(fileOf(id), 'utf8') : room.toString('utf8', starts[at], starts[at + 1]);
+  return at === -1 ? fs.readFileSync(getFile(id), 'utf8') : room.toString('utf8', starts[at], starts[at + 1]);
 }
 
 /**
  * Does not use path.join(), because that takes longer than reading the file.
  * @param {string} id
  */
-function fileOf(id) {
+function getFile(id) {
   return __dirname + id.slice(1);
 }
 
@@ -95,7 +95,7 @@ function fileOf(id) {
  * @param {number} at
  * @returns {number}
  */
-function readInto(file, at) {
+function readBytes(file, at) {
   const fd = fs.openSync(file, 'r');
   const bytes = fs.readSync(fd, room, at, ROOM_BYTES - at, null);
   fs.closeSync(fd);

@@ -59,7 +59,7 @@ function patchConnect(ask) {
         /** @type {any} */ handle,
         /** @type {any[]} */ ...more
       ) {
-        const address = status === 0 ? ownAddressOf(handle) : null;
+        const address = status === 0 ? getOwnAddress(handle) : null;
         if (!address) return oncomplete.call(this, status, handle, ...more);
         // Required here, because few programs need these modules, and each module takes memory.
         const { AsyncResource } = require('node:async_hooks');
@@ -99,7 +99,7 @@ function prototypeOfHandles() {
  * @returns {{ address: string, port: number } | null}  Null: the peer is on another machine, or
  *   its address is not known.
  */
-function ownAddressOf(handle) {
+function getOwnAddress(handle) {
   /** @type {{ address?: string, port?: number }} */
   const peer = {};
   /** @type {{ address?: string }} */

@@ -100,7 +100,7 @@ function rebind({ claim, call }, port, onHandle, onRefused) {
  * @param {Use} use
  * @param {any} handle
  */
-function moveTo(use, handle) {
+function moveServer(use, handle) {
   const lost = use.server._handle ?? use.handle;
   const close = lost.close.bind(lost);
   if (use.server._handle) replaceHandle(use, handle);
@@ -203,4 +203,4 @@ function createGate() {
   };
 }
 
-module.exports = { createGate, closeHandles, callWhenQuiet, handOver, listenAgain, moveTo };
+module.exports = { createGate, closeHandles, callWhenQuiet, handOver, listenAgain, moveServer };

@@ -151,7 +151,7 @@ function snapshot(mine) {
     if (run !== mine || fd === null) return close(mine);
     try {
       // Writes a file, because on Node.js 20 and 22 a stream would hold the whole text in memory.
-      require('node:v8').writeHeapSnapshot(pathOf(mine.file, fd));
+      require('node:v8').writeHeapSnapshot(getPath(mine.file, fd));
       conclude(mine, { bytes: fs.fstatSync(fd).size });
     } catch (error) {
       // Empties the file. If the disk is full, Node.js leaves the file open, so removing the file
@@ -168,7 +168,7 @@ function snapshot(mine) {
  * @param {string} file
  * @param {number} fd
  */
-function pathOf(file, fd) {
+function getPath(file, fd) {
   return process.platform === 'linux' && !('permission' in process) ? `/proc/self/fd/${fd}` : file;
 }
 

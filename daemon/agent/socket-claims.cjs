@@ -58,7 +58,7 @@ class SocketClaims {
     this.#source = new SocketSource(channel, { isCluster, inherited: sockets, sendsHandles: lane === undefined });
     this.#gate = isGated ? requireOnDemand('./parking.cjs').createGate() : null;
     channel.on('conflict', (refusal) => this.#withdraw(refusal));
-    channel.on('rebound', ({ claim }, handle) => this.#moveTo(claim, handle));
+    channel.on('rebound', ({ claim }, handle) => this.#moveServer(claim, handle));
     channel.onLost(() => this.#loseKeeper());
     if (isCluster && scheduling !== 'os')
       this.balance = new (require('./balance.cjs').Balance)(channel, this, scheduling);
@@ -173,7 +173,7 @@ class SocketClaims {
     if (!use || !this.#channel.isOpen()) return false;
     const { claim } = use;
     const move = (/** @type {any} */ handle) => {
-      this.#moveTo(claim, handle);
+      this.#moveServer(claim, handle);
       use.kind = 'held';
       this.balance?.wrap(server._handle, claim);
       then();
@@ -247,12 +247,12 @@ class SocketClaims {
    * @param {Claim} claim
    * @param {any} handle
    */
-  #moveTo(claim, handle) {
+  #moveServer(claim, handle) {
     const use = this.#uses.get(claimKey(claim));
     const isOpen = use?.server._handle || use?.kind === 'own';
     if (!use || !isOpen || this.#isClosing) return handle?.close();
     this.#gate?.shut(handle);
-    requireOnDemand('./parking.cjs').moveTo(use, handle);
+    requireOnDemand('./parking.cjs').moveServer(use, handle);
   }
 
   #loseKeeper() {

@@ -1,7 +1,7 @@
 // A process inherits its socket, or binds it and gives the keeper a copy, or asks the keeper.
 'use strict';
 
-const { bindAlone, bindBeside, claimKey, openHandle, openStandIn } = require('./bind.cjs');
+const { bindAlone, bindBeside, claimKey, openHandle, openSubstitute } = require('./bind.cjs');
 const { requireOnDemand } = require('./loader.cjs');
 
 /** @import { Claim } from './bind.cjs' */
@@ -127,7 +127,7 @@ class SocketSource {
     request?.release();
     // Closes the handle if the app has called close(), or if the keeper of this request has died.
     if (!request || request.use.server._listeningId !== request.listeningId) return handle?.close();
-    if (isStandIn) request.onHandle(openStandIn(request.use.claim), 'stand-in');
+    if (isStandIn) request.onHandle(openSubstitute(request.use.claim), 'stand-in');
     else if (handle) request.onHandle(handle);
     else if (refusal) request.onRefused(refusal);
   }

@@ -30,7 +30,7 @@ export function createSettings(file, nowMs) {
   function look() {
     if (Math.abs(nowMs() - lookedAtMs) < LOOK_EVERY_MS) return read;
     lookedAtMs = nowMs();
-    const now = stampOf(file);
+    const now = readStamp(file);
     if (now !== stamp) read = readFile(file);
     stamp = now;
     return read;
@@ -152,7 +152,7 @@ function readFile(file) {
  * @param {string} file
  * @returns {string}  Changes whenever the file changes. Empty: there is no file.
  */
-function stampOf(file) {
+function readStamp(file) {
   try {
     const stat = statSync(file, { throwIfNoEntry: false });
     return stat ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : '';

@@ -165,7 +165,7 @@ export const controlMsOf = (act) => RULES[act].controlMs ?? 0;
 export function createActCheck() {
   const isInTime = createRates();
   return (child, message, handle) => {
-    const act = actOf(message);
+    const act = parseAct(message);
     if (act === null) return { act, fault: 'an unknown act' };
     const field = unfitField(act, message, handle);
     if (field !== null) return { act, fault: `"${act}" with an invalid ${field}` };
@@ -177,7 +177,7 @@ export function createActCheck() {
  * @param {any} message
  * @returns {Act | null}
  */
-function actOf(message) {
+function parseAct(message) {
   const act = message?.act;
   return typeof act === 'string' && Object.hasOwn(ACTS, act) ? /** @type {Act} */ (act) : null;
 }

@@ -45,7 +45,7 @@ export function createAppMessages(emit) {
   const talks = new WeakMap();
 
   /** @param {Child} child */
-  const talkOf = (child) => {
+  const getTalk = (child) => {
     const known = talks.get(child);
     if (known) return known;
     /** @type {AppTraffic} */
@@ -94,7 +94,7 @@ export function createAppMessages(emit) {
     receive(child, message) {
       const isKept = typeof message?.type === 'string' && Object.hasOwn(KEPT, message.type);
       if (!isKept && !isHeard) return;
-      const traffic = talkOf(child);
+      const traffic = getTalk(child);
       const text = isDue(traffic) ? stringify(message) : null;
       traffic.chars += text?.length ?? 0;
       if (text === null || text.length > MESSAGE_MAX_CHARS) return drop(child, traffic);
@@ -166,7 +166,7 @@ function keep(traffic, { type, data }) {
     const text = typeof name === 'string' ? stringify(part) : null;
     if (typeof name !== 'string' || text === null) continue;
     const key = `${type}\n${name}`;
-    const chars = traffic.keptChars - sizeOf(traffic.kept.get(key)) + sizeOf([type, name, text]);
+    const chars = traffic.keptChars - measureSize(traffic.kept.get(key)) + measureSize([type, name, text]);
     isWhole &&= chars <= KEPT_MAX_CHARS;
     if (chars > KEPT_MAX_CHARS) continue;
     traffic.kept.set(key, [type, name, text]);
@@ -176,6 +176,6 @@ function keep(traffic, { type, data }) {
 }
 
 /** @param {Kept} [kept] */
-function sizeOf(kept) {
+function measureSize(kept) {
   return kept ? kept[0].length + kept[1].length + kept[2].length : 0;
 }

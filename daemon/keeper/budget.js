@@ -43,7 +43,7 @@ export function createBudget({
   let lastMono = nowMono();
 
   /** @param {number} now */
-  const shareAt = (now) => {
+  const computeShare = (now) => {
     if (isOwn) return OWN_SHARE;
     for (const [one, atMono] of greedy) if (now - atMono > FORGET_MS) greedy.delete(one);
     return SHARE / Math.max(1, greedy.size);
@@ -52,7 +52,7 @@ export function createBudget({
   /** @param {number} ms */
   const spend = (ms) => {
     const now = nowMono();
-    const share = shareAt(now);
+    const share = computeShare(now);
     spentMs = Math.max(0, spentMs - (now - lastMono) * share) + ms;
     lastMono = now;
     if (spentMs > BURST_MS && !isOwn) greedy.set(self, now);

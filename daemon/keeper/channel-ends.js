@@ -77,7 +77,7 @@ function createNodeEnds({ own, given }, lane) {
     laneFds: [lane.fd],
     close,
     give(start) {
-      const child = startWith(given, start);
+      const child = startChannel(given, start);
       given.destroy();
       source = lane.given();
       replaceEnds(child, { target: own, source, close });
@@ -95,13 +95,13 @@ function createTcpEnds({ own, given }) {
   own.on('error', () => {});
   const close = () => {
     own.resetAndDestroy();
-    closeShared(handleOf(given), () => void given.destroy());
+    closeShared(getHandle(given), () => void given.destroy());
   };
   return {
     laneFds: [],
     close,
     give(start) {
-      const child = startWith(given, start);
+      const child = startChannel(given, start);
       const channel = replaceEnds(child, { target: own, source: own, close });
       // The keeper keeps `given` open, so it sees no end of the connection.
       child.once('exit', () => onceRead(own, () => channel.onread()));
@@ -124,9 +124,9 @@ function onceRead(socket, then) {
  * @param {Socket} given
  * @param {() => ChildProcess} start
  */
-function startWith(given, start) {
+function startChannel(given, start) {
   // Programs without Node.js do not expect EAGAIN.
-  handleOf(given).setBlocking(true);
+  getHandle(given).setBlocking(true);
   /** @param {any} message  Comes after `new ChildProcess()`. */
   const onChild = ({ process: { _handle: native } }) => {
     native.spawn = (/** @type {any[]} */ ...args) => {
@@ -134,7 +134,7 @@ function startWith(given, start) {
       // Until Node.js 22, the arguments are one object.
       const channel = (args[4] ?? args[0].stdio)[CHANNEL_FD];
       // Node.js would make a pair of sockets for the type 'pipe'.
-      Object.assign(channel, { type: 'fd', fd: handleOf(given).fd });
+      Object.assign(channel, { type: 'fd', fd: getHandle(given).fd });
       const errno = native.spawn(...args);
       channel.type = 'pipe';
       return errno;
@@ -154,7 +154,7 @@ function startWith(given, start) {
  */
 function replaceEnds(child, { target, source, close }) {
   const channel = internalOf(child, 'kChannelHandle');
-  const [writer, reader] = [handleOf(target), handleOf(source)];
+  const [writer, reader] = [getHandle(target), getHandle(source)];
   const closeHandle = channel.close.bind(channel);
   // lib/internal/child_process.js works unchanged, because the state of the last read or write that
   // it looks at belongs to no handle.
@@ -174,6 +174,6 @@ function replaceEnds(child, { target, source, close }) {
 }
 
 /** @param {Socket} socket */
-function handleOf(socket) {
+function getHandle(socket) {
   return /** @type {any} */ (socket)._handle;
 }

@@ -142,7 +142,7 @@ export function filterChannel(started, scope, { budget, sendsHandles }, onDroppe
   }
 
   let isSkipping = false;
-  const buffered = symbolOf(channel, 'kJSONBuffer');
+  const buffered = findSymbol(channel, 'kJSONBuffer');
 
   function isTooLong() {
     return buffered !== undefined && channel[buffered].length > LINE_MAX_CHARS;
@@ -251,7 +251,7 @@ function createClusterRule(scope) {
  * @param {object} owner
  * @param {string} name
  */
-function symbolOf(owner, name) {
+function findSymbol(owner, name) {
   return Object.getOwnPropertySymbols(owner).find(({ description }) => description === name);
 }
 
@@ -260,7 +260,7 @@ function symbolOf(owner, name) {
  * @param {string} name
  */
 export function internalOf(owner, name) {
-  const symbol = symbolOf(owner, name);
+  const symbol = findSymbol(owner, name);
   return symbol ? /** @type {any} */ (owner)[symbol] : undefined;
 }
 

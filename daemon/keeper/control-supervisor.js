@@ -92,11 +92,11 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     restart();
   };
   /** A version manager may have removed Node.js, or the package of nclust. */
-  const missing = () => [node, mainOf(root)].find((path) => !existsSync(path)) ?? null;
+  const missing = () => [node, findMain(root)].find((path) => !existsSync(path)) ?? null;
   const tryFork = () => {
     try {
       return withLog((output) =>
-        fork(mainOf(root), [], {
+        fork(findMain(root), [], {
           env,
           execPath: node,
           execArgv: process.execArgv,
@@ -145,7 +145,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   };
   const goBack = (/** @type {Probation} */ { before, earlier, isNewKeeper }, /** @type {Reason} */ why) => {
     probation = earlier;
-    if (!existsSync(mainOf(before))) return log('control-cannot-be-taken-back', { root, why, gone: before });
+    if (!existsSync(findMain(before))) return log('control-cannot-be-taken-back', { root, why, gone: before });
     log('control-refused', { root, why, instead: before });
     refused = { root, why };
     root = before;
@@ -197,9 +197,9 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
      */
     offer(offer) {
       const gone = isRunning ? null : missing();
-      if (gone === null || !existsSync(offer.node) || !existsSync(mainOf(offer.root))) return;
+      if (gone === null || !existsSync(offer.node) || !existsSync(findMain(offer.root))) return;
       if (!existsSync(node)) node = offer.node;
-      if (!existsSync(mainOf(root))) move(offer.root);
+      if (!existsSync(findMain(root))) move(offer.root);
       log('control-moved', { gone, node, root });
       clearTimeout(timer);
       restart();
@@ -251,7 +251,7 @@ function parentPeer() {
 }
 
 /** @param {string} root */
-function mainOf(root) {
+function findMain(root) {
   return join(root, 'daemon/control/main.js');
 }
 

@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runWithDefaultOomScore } from '../../lib/shared/daemon/oom-score.js';
-import { canPreload, isRestricted, optionFor } from '../agent/tree/can-preload.cjs';
+import { canPreload, isRestricted, getOption } from '../agent/tree/can-preload.cjs';
 import { callInFolder } from './enter-folder.js';
 import { callAsOwner, readOwner } from './host/owner.js';
 import { KeeperError } from './protocol.js';
@@ -79,7 +79,7 @@ function withPreload(args, env, user) {
   const { NODE_OPTIONS = '' } = env;
   const preload = join(dirname(agent), 'tree/preload.cjs');
   const isSafe = callAsOwner(readOwner(user), () => canPreload(preload, [...args, NODE_OPTIONS]));
-  return isSafe ? { ...env, NODE_OPTIONS: `${NODE_OPTIONS} ${optionFor(preload)}`.trim() } : env;
+  return isSafe ? { ...env, NODE_OPTIONS: `${NODE_OPTIONS} ${getOption(preload)}`.trim() } : env;
 }
 
 /**
@@ -94,7 +94,7 @@ function startNode(
 ) {
   const firstFd = FIRST_LANE_FD + laneFds.length;
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: firstFd + index }));
-  const settings = { lane: laneOf(laneFds), sockets: inherited, logFiles, isGated, metrics };
+  const settings = { lane: getLane(laneFds), sockets: inherited, logFiles, isGated, metrics };
   return spawn(file, [...execArgv, ...preload(execArgv, env), script ?? '', ...args], {
     env: { ...env, NCLUST_AGENT: JSON.stringify(settings) },
     uid,
@@ -130,7 +130,7 @@ function startWorker(
   const own = process.execPath;
   process.execPath = file;
   try {
-    const settings = { lane: laneOf(laneFds), isCluster: true, logFiles, isGated, scheduling, metrics };
+    const settings = { lane: getLane(laneFds), isCluster: true, logFiles, isGated, scheduling, metrics };
     const worker = cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify(settings) });
     worker.on('error', () => {}); // worker.process emits the same error.
     return worker.process;
@@ -143,7 +143,7 @@ function startWorker(
  * @param {number[]} laneFds
  * @returns {number | undefined}  The descriptor in the process.
  */
-const laneOf = (laneFds) => (laneFds.length > 0 ? FIRST_LANE_FD : undefined);
+const getLane = (laneFds) => (laneFds.length > 0 ? FIRST_LANE_FD : undefined);
 
 /**
  * @param {string[]} execArgv

@@ -110,7 +110,7 @@ function userOfChannel(spec) {
 function listPrograms({ file, script, execArgs }) {
   if (/sh$/.test(basename(file)) && /^-\w*c$/.test(execArgs[0]) && execArgs.length > 1)
     return listOfCommand(execArgs[1]);
-  const program = programOf([file, ...execArgs]);
+  const program = findProgram([file, ...execArgs]);
   return [program === file && !isNode(file) && !isLauncher(file) ? script : program];
 }
 
@@ -127,11 +127,11 @@ function listOfCommand(command) {
     .replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.slice(1, -1).replace(/[\s;&|<>]/g, '_'))
     .replace(REDIRECTION, ' ')
     .split(/;|&&|\|\||&|\n/)
-    .map((pipeline) => programOf(pipeline.split('|')[0].trim().split(/\s+/)))
+    .map((pipeline) => findProgram(pipeline.split('|')[0].trim().split(/\s+/)))
     .filter((name) => name !== '');
 }
 
 /** @param {string[]} words */
-function programOf(words) {
+function findProgram(words) {
   return words.find((word) => !PREFIX.test(basename(word)) && !OF_PREFIX.test(word)) ?? '';
 }

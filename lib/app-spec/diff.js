@@ -39,13 +39,13 @@ export function diffSpecs(before, after, { isShellNew = false } = {}) {
     (field) => field !== 'instances' && !isDeepStrictEqual(old[field], wanted[field]),
   );
   const rows = fields
-    .map((field) => ({ ...needsOf(field, isShellNew), field }))
+    .map((field) => ({ ...listNeeds(field, isShellNew), field }))
     .filter(({ needs }) => needs !== 'along');
   const telling = rows.filter(({ isDerived }) => !isDerived);
   const shown = telling.length > 0 ? telling : rows;
   return {
     needs: new Set(rows.map(({ needs }) => needs)),
-    changes: shown.flatMap(({ field, shownAs }) => changesOf(field, shownAs, old[field], wanted[field])),
+    changes: shown.flatMap(({ field, shownAs }) => listChanges(field, shownAs, old[field], wanted[field])),
   };
 }
 
@@ -55,7 +55,7 @@ export function diffSpecs(before, after, { isShellNew = false } = {}) {
  * @param {boolean} isShellNew
  * @returns {Pick<Field, 'needs' | 'shownAs' | 'isDerived'>}
  */
-function needsOf(field, isShellNew) {
+function listNeeds(field, isShellNew) {
   const row = FIELDS[field] ?? { needs: 'rollout', shownAs: field };
   return field === 'shellEnv' && isShellNew ? { ...row, needs: 'rollout' } : row;
 }
@@ -67,10 +67,10 @@ function needsOf(field, isShellNew) {
  * @param {unknown} after
  * @returns {SpecChange[]}
  */
-function changesOf(field, attribute, before, after) {
+function listChanges(field, attribute, before, after) {
   if (!RECORDS.includes(field)) return [{ field, attribute, before: before ?? null, after: after ?? null }];
-  const old = recordOf(before);
-  const wanted = recordOf(after);
+  const old = toRecord(before);
+  const wanted = toRecord(after);
   const keys = [...new Set([...Object.keys(old), ...Object.keys(wanted)])]
     .filter((key) => !isDeepStrictEqual(old[key], wanted[key]))
     .sort();
@@ -98,7 +98,7 @@ function isSecretVariable(key, value) {
  * @param {unknown} value
  * @returns {Record<string, unknown>}
  */
-function recordOf(value) {
+function toRecord(value) {
   if (Array.isArray(value)) return Object.assign({}, ...value.map(({ env }) => env));
   return typeof value === 'object' && value !== null ? /** @type {Record<string, unknown>} */ (value) : {};
 }

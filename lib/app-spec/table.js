@@ -106,7 +106,7 @@ function completeRow(row) {
             .replaceAll('-', '_'),
     ),
     unit: row.unit ?? UNIT_OF[suffix],
-    defaultText: row.defaultText ?? textOf(row.default),
+    defaultText: row.defaultText ?? toText(row.default),
     help: `${help}${defaultForHelp(row)}`,
     meaning: (row.meaning ?? help).replace(/ \(default(: [^)]*)?\)|; may be given several times/g, ''),
   };
@@ -120,7 +120,7 @@ function defaultForHelp({ flags = '', help = '', default: value, defaultText, sh
 }
 
 /** @param {unknown} value  The default of a field. */
-function textOf(value) {
+function toText(value) {
   if (value === undefined) return undefined;
   return typeof value === 'object' || value === '' ? 'none' : String(value);
 }

@@ -180,7 +180,7 @@ export const TRIGGERS = [
 function asWatch(value, where) {
   if (value === true || value === 'true') return ['.'];
   if (value === false || value === null || value === 'false') return [];
-  return textsOf(value, where, PATTERNS.accepted);
+  return listTexts(value, where, PATTERNS.accepted);
 }
 
 /**
@@ -200,7 +200,7 @@ function asIgnored(value, where) {
         : [one],
     );
   // Turns RegExp objects into texts. Only a config file that is code can contain such objects.
-  const texts = textsOf(
+  const texts = listTexts(
     given.map((one) => (one instanceof RegExp ? `/${one.source}/${one.flags.replace(/[^imsu]/g, '')}` : one)),
     where,
     IGNORE_FORMS,
@@ -216,7 +216,7 @@ function asIgnored(value, where) {
  * @param {string} where
  */
 function asExtensions(value, where) {
-  const words = textsOf(value, where, EXTENSIONS.accepted)
+  const words = listTexts(value, where, EXTENSIONS.accepted)
     .flatMap((text) => text.split(/[\s,]+/))
     .map((word) => word.replace(/^\*?\./, ''))
     .filter(Boolean);
@@ -268,7 +268,7 @@ function asPidFile(value, where) {
  * @param {string} accepted
  * @returns {string[]}
  */
-function textsOf(value, where, accepted) {
+function listTexts(value, where, accepted) {
   const given = [value].flat();
   const texts = given.map((text) => (typeof text === 'string' ? expandHome(text) : text));
   if (texts.some((text) => typeof text !== 'string' || text.trim() === '')) throw badOption(where, value, accepted);

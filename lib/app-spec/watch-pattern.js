@@ -27,8 +27,8 @@ export function readWatchPattern(text) {
   const rest = isException ? text.slice(1) : text;
   const slashed = /^\/(.+)\/([imsu]*)$/.exec(rest);
   // Without a character that is rare in paths, a pattern such as "/srv/data/" is a path.
-  if (slashed && /[\\^$|()]|\.\*/.test(slashed[1])) return regexOf(slashed[1], slashed[2], isException);
-  if (REGEX_ONLY.test(rest)) return regexOf(rest, '', isException);
+  if (slashed && /[\\^$|()]|\.\*/.test(slashed[1])) return toRegex(slashed[1], slashed[2], isException);
+  if (REGEX_ONLY.test(rest)) return toRegex(rest, '', isException);
   const glob = rest.replace(/^\.\//, '').replace(/(?<=.)\/+$/, '');
   return { kind: glob.includes('/') ? 'path' : 'name', glob, isException };
 }
@@ -39,7 +39,7 @@ export function readWatchPattern(text) {
  * @param {boolean} isException
  * @returns {WatchPattern | null}
  */
-function regexOf(source, flags, isException) {
+function toRegex(source, flags, isException) {
   try {
     return { kind: 'regex', regex: new RegExp(source, flags), isException };
   } catch {

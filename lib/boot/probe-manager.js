@@ -91,13 +91,13 @@ export function hasLeft(run) {
 export async function askControl(sock, signal) {
   const socket = await tryConnect(sock, signal).catch(() => null);
   if (socket === null || socket === 'busy') return null;
-  const answer = readUntil(socket, signal, TO_CLIENT_MAX_BYTES, slotsIn);
+  const answer = readUntil(socket, signal, TO_CLIENT_MAX_BYTES, listSlots);
   socket.write(requestLine(1, 'list', {}));
   return answer.catch(() => null); // Aborted.
 }
 
 /** @param {string} line */
-function slotsIn(line) {
+function listSlots(line) {
   const parsed = parseLine(line);
   if ('fault' in parsed) return null;
   const { slots } = /** @type {{ slots?: SlotStatus[] }} */ (parsed.message.result ?? {});

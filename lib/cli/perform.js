@@ -45,12 +45,12 @@ export async function perform(command, words, options, args, io) {
   const show = options.silent ? () => {} : (/** @type {string} */ text) => io.printMessage(`${text}\n`);
   const context = createContext({
     home: resolveHome(io.env),
-    cwd: folderOf(io),
+    cwd: findFolder(io),
     env: io.env,
     node: io.node,
     printMessage: (sentence) => show(escapeControls(sentence)),
     show,
-    screen: screenOf(options, io, levels.stderr),
+    screen: measureScreen(options, io, levels.stderr),
     isJson: options.json === true,
     isWaiting: options.wait !== false,
     isTerminal: io.isTTY,
@@ -97,7 +97,7 @@ async function followLogs(context, slots, view, io) {
 }
 
 /** @param {Io} io */
-function folderOf(io) {
+function findFolder(io) {
   try {
     return currentFolder(io.cwd, io.env.PWD);
   } catch (cause) {
@@ -114,7 +114,7 @@ function folderOf(io) {
  * @param {ColourLevel} detected  Of stderr.
  * @returns {Screen | null}
  */
-function screenOf(options, io, detected) {
+function measureScreen(options, io, detected) {
   if (!io.isTalkTTY || io.env.TERM === 'dumb' || options.json || options.silent) return null;
   return {
     size: io.talkSize,

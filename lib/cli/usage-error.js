@@ -70,12 +70,12 @@ export function usageError({ code, message }, argv) {
 /** @param {string} word */
 export function unknownCommandError(word) {
   return new NclustError('ERR_NCLUST_USAGE', `unknown command '${word}'.`, {
-    hint: EXPECTED.get(word) ?? [proposalFor(word), 'nclust help'].filter((part) => part !== '').join(' '),
+    hint: EXPECTED.get(word) ?? [suggest(word), 'nclust help'].filter((part) => part !== '').join(' '),
   });
 }
 
 /** @param {string} word */
-function proposalFor(word) {
+function suggest(word) {
   const [near] = nearWords(word, PROPOSED);
   return near ? `Did you mean ${near}?` : '';
 }

@@ -55,7 +55,7 @@ export async function connectOrLaunch(home, callerSignal) {
  * @returns {Promise<Socket | null>}  Null if no manager runs. The caller closes the socket.
  */
 export async function connectOnly(home, callerSignal) {
-  if (!checkWayTo(home)) return null;
+  if (!checkHomeOwner(home)) return null;
   return reachControl(home, RETURN_DEADLINE_MS, callerSignal, async () => {
     if (!existsSync(home)) await refuseRemoved(home);
     return false;
@@ -77,7 +77,7 @@ async function reachControl(home, deadlineMs, callerSignal, onNoKeeper) {
     for (;;) {
       const socket = await tryConnect(paths.sock, signal);
       if (socket && socket !== 'busy') return socket;
-      const keeper = socket ?? (await keeperOf(paths.run, signal));
+      const keeper = socket ?? (await findKeeper(paths.run, signal));
       if (keeper) await waitForKeeper(keeper, signal, reason);
       else if (!(await onNoKeeper(paths, signal))) return null;
     }
@@ -96,7 +96,7 @@ async function reachControl(home, deadlineMs, callerSignal, onNoKeeper) {
  * @param {string} home
  * @returns {boolean}  False: there is no home, and another user could put one there.
  */
-function checkWayTo(home) {
+function checkHomeOwner(home) {
   const own = process.geteuid?.() ?? 0;
   // statSync() throws if this user may not enter the folder of the home.
   const owner = tryTo(() => statSync(home, { throwIfNoEntry: false })?.uid ?? null, own);
@@ -110,7 +110,7 @@ function checkWayTo(home) {
  * @param {string} run
  * @param {AbortSignal} signal
  */
-async function keeperOf(run, signal) {
+async function findKeeper(run, signal) {
   const { findKeeper } = await import('./keeper-socket.js');
   return findKeeper(run, signal);
 }

@@ -19,7 +19,7 @@ import { SETTINGS } from '../shared/settings/rules.js';
  * @param {Command[]} commands
  */
 export async function completion(context, [what, shell], args, commands) {
-  if (what === 'words') return { text: lines(await candidates(args, vocabularyOf(context, commands))) };
+  if (what === 'words') return { text: lines(await candidates(args, buildVocabulary(context, commands))) };
   if (isShell(what)) return { text: SCRIPTS[what] };
   if (what !== 'install' && what !== 'uninstall') throw usage(what);
   const chosen = shell ?? basename(context.env.SHELL ?? '');
@@ -41,7 +41,7 @@ export async function completion(context, [what, shell], args, commands) {
  * @param {Command[]} commands
  * @returns {Vocabulary}
  */
-function vocabularyOf(context, commands) {
+function buildVocabulary(context, commands) {
   return {
     commands: commands.filter(({ isHidden }) => !isHidden),
     flagsOf: ({ options = [], takesOptionsOf }) => [

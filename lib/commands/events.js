@@ -44,7 +44,7 @@ export async function* events(context, targets, options) {
       if (isGap)
         context.printMessage('Some new events are missing, because the log was rotated before they could be read.');
       const wanted = entries.filter((event) => event.at >= sinceMs && isOfType(event.type) && isMeant(event));
-      const shown = isHistory ? lastOf(wanted, lines) : wanted;
+      const shown = isHistory ? getLast(wanted, lines) : wanted;
       if (shown.length > 0) yield { events: shown };
       if (isHistory && shown.length === 0 && lines > 0)
         context.printMessage(
@@ -64,7 +64,7 @@ export async function* events(context, targets, options) {
  * @param {T[]} all
  * @param {number} count
  */
-function lastOf(all, count) {
+function getLast(all, count) {
   return count === 0 ? [] : all.slice(-Math.min(count, all.length));
 }
 
@@ -99,12 +99,12 @@ function readTypes({ type }) {
     );
   const unknown = wanted.find((one) => !one.endsWith('*') && !EVENT_TYPES.includes(one));
   if (unknown !== undefined)
-    throw usage(`There is no event of the type "${unknown}".`, [...meantBy(unknown), THEY_ARE].join(' '));
+    throw usage(`There is no event of the type "${unknown}".`, [...suggestTypes(unknown), THEY_ARE].join(' '));
   return (given) => wanted.some((one) => (one.endsWith('*') ? given.startsWith(one.slice(0, -1)) : one === given));
 }
 
 /** @param {string} type */
-function meantBy(type) {
+function suggestTypes(type) {
   const near = EVENT_TYPES.some((one) => one.startsWith(`${type}:`))
     ? [`${type}:*`]
     : nearWords(type, EVENT_TYPES).slice(0, 3);
@@ -127,7 +127,10 @@ export function selectApps(targets, { slots, events }) {
   const meant = new Map();
   for (const target of targets) {
     const isListed = (/** @type {Named} */ { name }) => findDeletion(events, name) === null;
-    const found = meaningOf(target, target === 'all' ? (slots.length > 0 ? slots : known.filter(isListed)) : known);
+    const found = describeMeaning(
+      target,
+      target === 'all' ? (slots.length > 0 ? slots : known.filter(isListed)) : known,
+    );
     if (found.length === 0) throw notFound(target, known);
     for (const one of found) {
       const before = meant.get(one.name);
@@ -162,7 +165,7 @@ function knownSlots(slots, events) {
  * @param {Named[]} known
  * @returns {SelectedApp[]}
  */
-function meaningOf(target, known) {
+function describeMeaning(target, known) {
   const whole = (/** @type {Named[]} */ found) =>
     [...new Set(found.map(({ name }) => name))].map((name) => ({ name, ids: null }));
   if (target === 'all') return whole(known);

@@ -130,11 +130,11 @@ export function renderAttached({ entries }, { isTerminal }) {
 
 /** @param {{ replies: TriggerReply[] }} data */
 export function renderReplies({ replies }) {
-  return replies.map((reply) => `[${toOneLine(reply.name)}:${reply.id}] ${textOf(reply)}\n`).join('');
+  return replies.map((reply) => `[${toOneLine(reply.name)}:${reply.id}] ${toText(reply)}\n`).join('');
 }
 
 /** @param {TriggerReply} reply */
-function textOf({ outcome, reply, reason }) {
+function toText({ outcome, reply, reason }) {
   if (outcome === 'replied') return typeof reply === 'string' ? escapeControls(reply) : jsonLine(reply);
   if (outcome === 'silent') return `did not reply in time${reason ? `: ${toOneLine(reason)}` : ''}`;
   return outcome === 'exited' ? 'exited before it replied' : toOneLine(reason ?? outcome);

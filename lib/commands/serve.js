@@ -39,7 +39,7 @@ export async function serve(context, [path, port], options) {
     homepage,
     cache,
     cors,
-    ...credentialsOf(options),
+    ...readCredentials(options),
   });
   const settings = readServeSettings({ ...readVariables(context.env), ...given }, (key) => {
     if (key in given) return OPTIONS[key];
@@ -87,7 +87,7 @@ const OPTIONS = {
  * A user name or a password turns authentication on.
  * @param {Record<string, any>} options
  */
-function credentialsOf({ basicAuthUsername: username, basicAuthPassword: password }) {
+function readCredentials({ basicAuthUsername: username, basicAuthPassword: password }) {
   return { username, password, basicAuth: username === undefined && password === undefined ? undefined : true };
 }
 

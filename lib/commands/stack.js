@@ -89,8 +89,9 @@ export function renderStack({ slot: { id, name, pid }, isHeldUp, wasHeldUp, busy
     ]);
   const share = `${Math.round((busy ?? 0) * 100)}% of the last ${formatDuration(durationMs)}`;
   if ((busy ?? 0) < BUSY_MIN)
-    return text([`${who} runs no JavaScript now: it is idle, and waits for events.`, ...waitsFor(resources)]);
-  if (lines.length === 0) return text([`${who} was busy for ${share}, in native code.`, ...waitsFor(resources)]);
+    return text([`${who} runs no JavaScript now: it is idle, and waits for events.`, ...describeResources(resources)]);
+  if (lines.length === 0)
+    return text([`${who} was busy for ${share}, in native code.`, ...describeResources(resources)]);
   return text([`${who} was busy for ${share}, most often here (its event loop is not blocked):`, ...lines]);
 }
 
@@ -107,7 +108,7 @@ function frameLine({ name, file, line, column }) {
 const NOTES = new Map([['TCPSocketWrap', ' (connections, or sockets that listen)']]);
 
 /** @param {Record<string, number>} resources */
-function waitsFor(resources) {
+function describeResources(resources) {
   const named = Object.entries(resources).map(
     ([one, count]) => `${count > 1 ? `${count} ` : ''}${toOneLine(one)}${NOTES.get(one) ?? ''}`,
   );

@@ -37,8 +37,8 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
   const client = await context.manager();
   /** @type {WebShown} */
   const answer = await client.request('web', { listen, mayAct: allowActions, allowRemote, isNewToken: newToken });
-  sentencesOf(answer).forEach(context.printUnlessJson);
-  const opener = openerIn(context.home);
+  buildSentences(answer).forEach(context.printUnlessJson);
+  const opener = findOpener(context.home);
   if (open) await openBrowser(answer.url, { opener, printMessage: context.printMessage });
   else if (newToken) await rm(opener, { force: true });
   return answer;
@@ -52,7 +52,7 @@ async function end(context) {
   const client = await context.runningManager();
   /** @type {WebEnded} */
   const answer = client ? await client.request('web', { isOff: true }) : forgetDashboard(context.home);
-  await rm(openerIn(context.home), { force: true });
+  await rm(findOpener(context.home), { force: true });
   context.printUnlessJson(
     client
       ? `The dashboard ${answer.wasOn ? 'is not served any more' : 'was not served'}.`
@@ -63,12 +63,12 @@ async function end(context) {
 }
 
 /** @param {string} home */
-function openerIn(home) {
+function findOpener(home) {
   return join(home, 'web-open.html');
 }
 
 /** @param {WebShown} answer */
-function sentencesOf({ port, takenPorts, mayAct, isRemote, host }) {
+function buildSentences({ port, takenPorts, mayAct, isRemote, host }) {
   return [
     ...(takenPorts.length > 0
       ? [`Port ${takenPorts[0]} is taken by another program; the dashboard uses ${port}.`]

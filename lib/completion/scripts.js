@@ -42,7 +42,7 @@ async function possible(before, typed, { commands, flagsOf, apps, settings }) {
   if (typed.startsWith('-')) return flags.flatMap(spellings);
   const pending = flags.find((flag) => spellings(flag).includes(before.at(-1) ?? ''));
   if (pending && takesValue(pending)) return /path|folder|file|program/.test(pending) ? [FILES] : [];
-  return wordsFor(command, before.slice(before.indexOf(name) + 1), { apps, settings });
+  return listWords(command, before.slice(before.indexOf(name) + 1), { apps, settings });
 }
 
 /**
@@ -50,7 +50,7 @@ async function possible(before, typed, { commands, flagsOf, apps, settings }) {
  * @param {string[]} given  Words after the name of the command.
  * @param {Pick<Vocabulary, 'apps' | 'settings'>} o
  */
-async function wordsFor({ name, words = '' }, given, { apps, settings }) {
+async function listWords({ name, words = '' }, given, { apps, settings }) {
   if (name === 'completion')
     return given.length === 0 ? ['bash', 'zsh', 'fish', 'install', 'uninstall'] : ['bash', 'zsh', 'fish'];
   if (['set', 'get', 'unset'].includes(name)) return given.length === 0 ? settings() : [];

@@ -13,14 +13,14 @@ const PACKAGE_MAX_BYTES = 1024 * 1024;
  * @returns {Record<string, unknown>}  Empty: the file is missing or invalid. npm reports that.
  */
 export function readPackage(file, user) {
-  return tryTo(() => Object(JSON.parse(textOf(file, user))), {});
+  return tryTo(() => Object(JSON.parse(toText(file, user))), {});
 }
 
 /**
  * @param {string} file
  * @param {User | null} user
  */
-function textOf(file, user) {
+function toText(file, user) {
   // Without O_NONBLOCK, open(2) waits for a writer of a named pipe.
   const fd = openAsUser(user, file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -11,7 +11,7 @@ import { readPackage } from './package-json.js';
 /**
  * Resolves the paths of an app from the folder of its config file, then from the current folder, as
  * PM2 does. Without `cwd`, an app runs in the folder from which its script was resolved, or in the
- * folder that projectOf() returns.
+ * folder that findProject() returns.
  * @param {string} script
  * @param {string | undefined} cwd  As in the file.
  * @param {object} o
@@ -25,14 +25,14 @@ export function placeScript(script, cwd, { folder, shellCwd }) {
     const from = folders.map((one) => resolve(one, cwd)).find(isFolder) ?? resolve(folder, cwd);
     return {
       cwd: from,
-      file: [from, ...folders].map((one) => fileOf(one, script)).find((file) => file !== null) ?? null,
+      file: [from, ...folders].map((one) => getFile(one, script)).find((file) => file !== null) ?? null,
     };
   }
-  if (isAbsolute(script)) return { cwd: projectOf(folder, shellCwd), file: fileOf('/', script) };
-  const home = folders.find((one) => fileOf(one, script) !== null);
+  if (isAbsolute(script)) return { cwd: findProject(folder, shellCwd), file: getFile('/', script) };
+  const home = folders.find((one) => getFile(one, script) !== null);
   return home === undefined
-    ? { cwd: projectOf(folder, shellCwd), file: null }
-    : { cwd: home, file: fileOf(home, script) };
+    ? { cwd: findProject(folder, shellCwd), file: null }
+    : { cwd: home, file: getFile(home, script) };
 }
 
 /**
@@ -40,7 +40,7 @@ export function placeScript(script, cwd, { folder, shellCwd }) {
  * @param {string} folder
  * @param {string} script
  */
-function fileOf(folder, script) {
+function getFile(folder, script) {
   const path = resolve(folder, script);
   if (isFile(path)) return path;
   return /\/|^\.+$/.test(script) ? mainFile(path) : null;
@@ -65,7 +65,7 @@ export function mainFile(folder) {
  * @param {string} folder
  * @param {string} shellCwd
  */
-function projectOf(folder, shellCwd) {
+function findProject(folder, shellCwd) {
   const isBelow = !/^\.\.(\/|$)/.test(relative(shellCwd, folder));
   return isBelow && !isFile(join(folder, 'package.json')) && isFile(join(shellCwd, 'package.json')) ? shellCwd : folder;
 }

@@ -19,12 +19,12 @@ const NOT_FOUND = 127;
  * @param {boolean} o.isExec  The exit status is that of the user's command, unless ssh failed.
  */
 export function deployError({ name, doing, failed, accounts, isPlain, isExec }) {
-  const stepOf = (/** @type {string} */ host) =>
+  const getStep = (/** @type {string} */ host) =>
     accounts.find((account) => account.host === host)?.reports.step ?? 'connect';
-  const lockedOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.reports.locked;
+  const findLocked = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.reports.locked;
   const what = failed.map(({ host, code }) => {
-    if (lockedOf(host) !== undefined) return ` on ${host}: it is locked by ${lockedOf(host)}`;
-    const step = stepOf(host);
+    if (findLocked(host) !== undefined) return ` on ${host}: it is locked by ${findLocked(host)}`;
+    const step = getStep(host);
     return code === LOST
       ? ` on ${host}: ssh exited with 255 at "${step}": it could not connect, or lost the connection`
       : ` on ${host}: "${step}" exited with ${code}`;
@@ -33,10 +33,10 @@ export function deployError({ name, doing, failed, accounts, isPlain, isExec }) 
   const [{ host, code }] = failed;
   return new NclustError('ERR_NCLUST_DEPLOY_FAILED', `${doing} "${name}" failed${what.join(',')}.${where.join('')}`, {
     hint:
-      lockedOf(host) === undefined
-        ? hintFor(code, host)
+      findLocked(host) === undefined
+        ? findHint(code, host)
         : `Wait for that deployment to finish. If it no longer runs: nclust deploy ${name} unlock`,
-    data: { host, step: stepOf(host), code, hosts: accounts },
+    data: { host, step: getStep(host), code, hosts: accounts },
     ...(isExec && code !== LOST ? { exitStatus: code } : {}),
   });
 }
@@ -88,7 +88,7 @@ function describeReports({ reports: { previous, switched, back, active }, isBegu
  * @param {number} code
  * @param {string} host
  */
-function hintFor(code, host) {
+function findHint(code, host) {
   if (code === LOST) return `Try: ssh ${host} true`;
   if (code === NOT_FOUND)
     return (

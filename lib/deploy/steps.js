@@ -97,7 +97,7 @@ async function runLocalHook({ name, hooks, env }, around) {
  */
 export async function revert(deployment, around, back) {
   const script = () => revertScript(deployment, back, newLock(around));
-  await activateOn(deployment, around, { doing: 'Reverting', script });
+  await getActivate(deployment, around, { doing: 'Reverting', script });
 }
 
 /**
@@ -222,14 +222,14 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
   const known = new Map(staged.map(({ host, reports }) => [host, reports]));
   const activate = (/** @type {string} */ host) =>
     activateScript(deployment, { release: known.get(host)?.release ?? '', hookName, lock });
-  await activateOn(deployment, around, { doing, hosts, script: activate, known });
+  await getActivate(deployment, around, { doing, hosts, script: activate, known });
 }
 
 /**
  * Runs a script that makes a release the current one.
  * @type {(...given: Parameters<typeof onHosts>) => Promise<void>}
  */
-async function activateOn(deployment, around, o) {
+async function getActivate(deployment, around, o) {
   const accounts = await onHosts(deployment, around, { ...o, mustReport: { active: RELEASE } });
   for (const { host, reports } of accounts) around.printMessage(`${host} runs ${reports.active}.`);
 }
@@ -275,7 +275,7 @@ async function onHosts(
   /** @type {{ host: string, code: number }[]} */
   const failed = [];
   /** @param {Account} account */
-  const runOn = async (account) => {
+  const runRemotely = async (account) => {
     account.isBegun = true;
     const { code, reports } = await runRemote(deployment, account.host, script(account.host), {
       env: around.env,
@@ -286,8 +286,8 @@ async function onHosts(
     onReports(account.host, reports);
     if (code !== 0) failed.push({ host: account.host, code });
   };
-  if (around.isParallel) await Promise.all(accounts.map(runOn));
-  else for (const account of accounts) if (failed.length === 0) await runOn(account);
+  if (around.isParallel) await Promise.all(accounts.map(runRemotely));
+  else for (const account of accounts) if (failed.length === 0) await runRemotely(account);
   // The error names hosts in the order of the config.
   failed.sort((a, b) => hosts.indexOf(a.host) - hosts.indexOf(b.host));
   if (failed.length > 0) throw deployError({ name: deployment.name, doing, failed, accounts, isPlain, isExec });

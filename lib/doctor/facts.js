@@ -127,13 +127,13 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     sudoUser: context.env.SUDO_USER ?? null,
     nodeOptions: context.env.NODE_OPTIONS ?? null,
     home: context.home,
-    homeStat: ownerOf(context.home),
-    disk: diskOf(context.home),
+    homeStat: readOwner(context.home),
+    disk: readDisk(context.home),
     cpus: availableCpus({ root }),
     memory: { freeBytes: availableMemory(root), totalBytes: totalmem() },
-    group: { ...groupOf(root, pid), pidsMax: orNull(limits.tasks) },
+    group: { ...readGroup(root, pid), pidsMax: orNull(limits.tasks) },
     openFiles: orNull(limits.files),
-    sysctls: sysctlsOf(root),
+    sysctls: readSysctls(root),
     manager,
     silence: silent.map(({ message, hint }) => ({ message, hint }))[0] ?? null,
     keptApps: countSavedApps(context.home),
@@ -193,7 +193,7 @@ function shownSlot(slot) {
 }
 
 /** @param {string} home */
-function ownerOf(home) {
+function readOwner(home) {
   const stat = statSync(home, { throwIfNoEntry: false });
   return stat ? { mode: stat.mode & 0o777, uid: stat.uid } : null;
 }
@@ -203,7 +203,7 @@ function ownerOf(home) {
  * @param {string} home
  * @returns {Facts['disk']}
  */
-function diskOf(home) {
+function readDisk(home) {
   const folder = existsSync(home) ? home : dirname(home);
   try {
     const { type, bsize, blocks, bavail, files, ffree } = statfsSync(folder);
@@ -217,7 +217,7 @@ function diskOf(home) {
     };
   } catch {
     // Looks at the folder above, because this folder probably does not exist yet.
-    return folder === dirname(folder) ? null : diskOf(folder);
+    return folder === dirname(folder) ? null : readDisk(folder);
   }
 }
 
@@ -231,10 +231,10 @@ function availableMemory(root) {
  * @param {string} root
  * @returns {Record<string, number>}
  */
-function sysctlsOf(root) {
+function readSysctls(root) {
   const values = SYSCTLS.map((key) => ({
     key,
-    value: numberIn(readIfThere(join(root, 'proc/sys', key.replaceAll('.', '/')))),
+    value: parseNumber(readIfThere(join(root, 'proc/sys', key.replaceAll('.', '/')))),
   }));
   return Object.fromEntries(values.flatMap(({ key, value }) => (value === null ? [] : [[key, value]])));
 }
@@ -249,7 +249,7 @@ function orNull(limit) {
  * @param {number} pid
  * @returns {Omit<Facts['group'], 'pidsMax'>}
  */
-function groupOf(root, pid) {
+function readGroup(root, pid) {
   const path = /^0::(.*)$/m.exec(readIfThere(join(root, 'proc', String(pid), 'cgroup')))?.[1];
   // In a container, /proc may show a path of the host that does not exist in the container. Then
   // "/" is the right path.
@@ -258,7 +258,7 @@ function groupOf(root, pid) {
       .map((one) => join(root, 'sys/fs/cgroup', one))
       .find((one) => existsSync(join(one, 'pids.current'))) ?? join(root, 'sys/fs/cgroup');
   const [maxBytes, nowBytes, pidsNow] = ['memory.max', 'memory.current', 'pids.current'].map((file) =>
-    numberIn(readIfThere(join(folder, file))),
+    parseNumber(readIfThere(join(folder, file))),
   );
   return { maxBytes, nowBytes, pidsNow };
 }
@@ -277,7 +277,7 @@ function isAtBoot(root, { home, env }) {
   // also be a part of the path of another home.
   const path = `(${[home, realPath(home)].map(escapeForRegExp).join('|')})`;
   const word = new RegExp(`(?<=^|[="'\\s:])${path}(?=$|["'\\s:;]|/launcher\\.sh)`, 'm');
-  return folders.some((folder) => unitsIn(folder).some((file) => word.test(readIfThere(file))));
+  return folders.some((folder) => listUnits(folder).some((file) => word.test(readIfThere(file))));
 }
 
 /** @param {string} text */
@@ -286,7 +286,7 @@ function escapeForRegExp(text) {
 }
 
 /** @param {string} folder */
-function unitsIn(folder) {
+function listUnits(folder) {
   return existsSync(folder)
     ? readdirSync(folder)
         .filter((name) => name.endsWith('.service'))
@@ -299,12 +299,12 @@ function unitsIn(folder) {
  * @param {Record<string, string | undefined>} env
  */
 function pm2Pid(root, env) {
-  const pid = numberIn(readIfThere(join(env.PM2_HOME ?? join(env.HOME ?? '/nonexistent', '.pm2'), 'pm2.pid')));
+  const pid = parseNumber(readIfThere(join(env.PM2_HOME ?? join(env.HOME ?? '/nonexistent', '.pm2'), 'pm2.pid')));
   // Checks the command line, because PM2 may have exited and another process may have its pid.
   return pid !== null && /pm2/i.test(readIfThere(join(root, 'proc', String(pid), 'cmdline'))) ? pid : null;
 }
 
 /** @param {string} text */
-function numberIn(text) {
+function parseNumber(text) {
   return /^\d+$/.test(text.trim()) ? Number(text) : null;
 }

@@ -208,7 +208,7 @@ export const SORTED = {
  * @param {SortField} field
  * @returns {(a: FigureRow, b: FigureRow) => number}
  */
-function orderOf(field) {
+function buildOrder(field) {
   if (field === 'name') return ({ of: a }, { of: b }) => compareNames(a, b);
   /** @type {(row: FigureRow) => number} */
   const value =
@@ -227,7 +227,7 @@ function orderOf(field) {
  * @param {Held} held
  */
 function sortRows(rows, { field, isReversed }, held) {
-  const order = orderOf(field);
+  const order = buildOrder(field);
   const sign = isReversed ? -1 : 1;
   return rows.toSorted((a, b) => {
     const places = [held?.get(a.key), held?.get(b.key)];

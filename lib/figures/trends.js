@@ -13,7 +13,7 @@ export const SPARK_POINTS = 60;
  * @param {number} [beforeMs]  Time of the sample before.
  */
 export function addToSparks(sparks, { sample, history }, beforeMs) {
-  const known = history ? sparksOf(history) : new Map();
+  const known = history ? buildSparks(history) : new Map();
   const gap = missing(Math.round((sample.atMs - (beforeMs ?? sample.atMs)) / 1_000), SPARK_POINTS);
   const cpus = [...keyed(sample), { key: 'host', of: sample.host }];
   // Does not add the point of this sample if the history already contains it.
@@ -29,7 +29,7 @@ export function addToSparks(sparks, { sample, history }, beforeMs) {
  * @param {MetricsHistory} history
  * @returns {Map<string, Points>}
  */
-function sparksOf({ workers, apps, host }) {
+function buildSparks({ workers, apps, host }) {
   return new Map([
     ['host', host?.cpu ?? []],
     ...apps.map(({ name, series }) => /** @type {const} */ ([appKey(name), series.cpu ?? []])),
@@ -111,7 +111,7 @@ export function mergeHistory(trend, { endMs, points }, series) {
   const merged = mapSeries((name) =>
     Array.from({ length }, (_, at) => {
       const age = length - 1 - at;
-      return pointOf(series[name], age - theirs) ?? pointOf(trend.series[name], age - own);
+      return buildPoint(series[name], age - theirs) ?? buildPoint(trend.series[name], age - own);
     }),
   );
   return { ...trend, endMs: newestMs, series: merged };
@@ -121,7 +121,7 @@ export function mergeHistory(trend, { endMs, points }, series) {
  * @param {Points | undefined} points
  * @param {number} age  0: the newest point.
  */
-function pointOf(points, age) {
+function buildPoint(points, age) {
   return (age < 0 ? null : points?.at(-1 - age)) ?? null;
 }
 

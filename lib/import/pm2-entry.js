@@ -18,13 +18,13 @@ export function pm2Entry(records, { name, env, pm2Home }) {
   const said = ATTRIBUTES.flatMap(({ name, isPm2 }) => (isPm2 && isSaid(first[name]) ? [[name, first[name]]] : []));
   return {
     ...Object.fromEntries(said),
-    ...programOf(first, env),
+    ...findProgram(first, env),
     name,
     cwd: first.pm_cwd ?? first.cwd,
     ...(isCluster || records.length > 1
       ? { instances: records.length, exec_mode: isCluster ? 'cluster' : 'fork' }
       : {}),
-    ...filesOf(records, { isCluster, pm2Home }),
+    ...listFiles(records, { isCluster, pm2Home }),
     env,
   };
 }
@@ -33,7 +33,7 @@ export function pm2Entry(records, { name, env, pm2Home }) {
  * @param {Pm2Record} record
  * @param {Record<string, string>} env
  */
-function programOf({ pm_exec_path: file, exec_interpreter: interpreter, args }, env) {
+function findProgram({ pm_exec_path: file, exec_interpreter: interpreter, args }, env) {
   // Drops the arguments of PM2's static server, because its settings are in variables.
   if (basename(String(file)) === 'Serve.js' && env.PM2_SERVE_PATH !== undefined) return { script: 'serve', args: [] };
   const words = Array.isArray(args) ? args.map(String) : [];
@@ -52,7 +52,7 @@ function programOf({ pm_exec_path: file, exec_interpreter: interpreter, args }, 
  * @param {Pm2Record[]} records
  * @param {{ isCluster: boolean, pm2Home: string }} o
  */
-function filesOf(records, { isCluster, pm2Home }) {
+function listFiles(records, { isCluster, pm2Home }) {
   const homes = [pm2Home, ...records.flatMap(({ env, PM2_HOME }) => [PM2_HOME, env?.PM2_HOME])].filter(
     (home) => typeof home === 'string',
   );

@@ -23,7 +23,7 @@ const LIVE_MAX_BYTES = 256 * 1024 * 1024;
 /** @typedef {{ cwd: string, env: Record<string, string | undefined> }} Shell */
 
 /** @param {Shell} shell */
-function pm2HomeOf({ cwd, env }) {
+function findPm2Home({ cwd, env }) {
   return resolve(cwd, env.PM2_HOME || join(env.HOME || homedir(), '.pm2'));
 }
 
@@ -34,7 +34,7 @@ function pm2HomeOf({ cwd, env }) {
  * @returns {Pm2List}
  */
 export function readSavedList(file, shell) {
-  const source = file === undefined ? join(pm2HomeOf(shell), 'dump.pm2') : resolve(shell.cwd, file);
+  const source = file === undefined ? join(findPm2Home(shell), 'dump.pm2') : resolve(shell.cwd, file);
   const pm2Home = dirname(source);
   const first = tryRead(source);
   if (Array.isArray(first)) return { source, records: first.map(asRecord), pm2Home, instead: null };
@@ -53,7 +53,7 @@ export function readSavedList(file, shell) {
  * @returns {Promise<Pm2List>}
  */
 export async function readLiveList(shell) {
-  const pm2Home = pm2HomeOf(shell);
+  const pm2Home = findPm2Home(shell);
   const o = { hint: 'Import its saved list: nclust import pm2' };
   if (readRunningPm2(pm2Home) === null)
     throw new NclustError('ERR_NCLUST_IMPORT', `PM2 does not run in "${pm2Home}".`, o);
@@ -64,7 +64,7 @@ export async function readLiveList(shell) {
   const { stdout: text } = await running.catch((cause) => {
     throw new NclustError('ERR_NCLUST_IMPORT', `"pm2 jlist" failed: ${cause.message}`, { cause });
   });
-  const records = listIn(text);
+  const records = parseList(text);
   if (!records) throw new NclustError('ERR_NCLUST_IMPORT', '"pm2 jlist" printed no list.');
   return { source: 'pm2 jlist', records: records.map(asRecord), pm2Home, instead: null };
 }
@@ -113,7 +113,7 @@ function tryRead(file) {
  * @param {string} text
  * @returns {unknown[] | null}  Null: the text does not contain a list.
  */
-function listIn(text) {
+function parseList(text) {
   for (const line of text.split('\n').reverse()) {
     if (!/^\s*\[/.test(line)) continue;
     try {

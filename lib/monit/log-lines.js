@@ -42,7 +42,7 @@ const LINE_MAX_CHARS = 4_000;
 export function appendLines(logs, entries) {
   // Skips the oldest of the new lines if there are more than LINES_MAX.
   const skipped = Math.max(0, entries.length - LINES_MAX);
-  const added = entries.slice(skipped).map((entry, at) => lineOf(entry, logs.nextSeq + skipped + at));
+  const added = entries.slice(skipped).map((entry, at) => formatLine(entry, logs.nextSeq + skipped + at));
   return { ...logs, lines: [...logs.lines, ...added].slice(-LINES_MAX), nextSeq: logs.nextSeq + entries.length };
 }
 
@@ -51,7 +51,7 @@ export function appendLines(logs, entries) {
  * @param {number} seq
  * @returns {LogLine}
  */
-function lineOf({ id, name, stream, line, atMs }, seq) {
+function formatLine({ id, name, stream, line, atMs }, seq) {
   const text = plainText(line.slice(0, LINE_MAX_CHARS)).replaceAll('\t', '  ');
   return { seq, id, name, text, isErr: stream === 'err', atMs };
 }

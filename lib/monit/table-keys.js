@@ -13,7 +13,7 @@ import { rowsOf, selectedRow } from './selection.js';
  */
 export function onTableKey(state, { name }) {
   if (name in MOVES) return { state: moveSelection(state, MOVES[name](state)), effects: [] };
-  const ask = askFor(state, name);
+  const ask = askForAction(state, name);
   if (ask?.refusal) return { state: showNotice(state, ask.refusal, 'yellow'), effects: [] };
   if (ask?.question)
     return { state: { ...state, question: { text: ask.question, ask: ask.ask }, notice: null }, effects: [] };
@@ -127,14 +127,14 @@ const ACTIONS = {
  * @param {string} name
  * @returns {Asked | null}  Null: the key has no action, or no row is selected.
  */
-function askFor(state, name) {
+function askForAction(state, name) {
   const row = selectedRow(state);
   if (!row || !Object.hasOwn(ACTIONS, name)) return null;
   if (!state.manager.isThere) return { refusal: 'There is no connection to the manager' };
   const { method, by, words } = ACTIONS[name];
   const app = row.app?.name ?? row.worker?.name ?? '';
   if (by === '-1' && row.app?.workers === 1) return { refusal: `"${app}" has only one instance; press s to stop it` };
-  const target = by ? app : targetOf(state, row);
+  const target = by ? app : readTarget(state, row);
   if (target === null)
     return { refusal: `This id is also the name of another app or a namespace: use the command line` };
   const what = by ? `instance of "${app}"` : rowLabel(row);
@@ -155,7 +155,7 @@ function rowLabel({ app, worker, workers }) {
  * @param {Pick<State, 'sample'>} state
  * @param {FigureRow} row
  */
-function targetOf({ sample }, { app, worker }) {
+function readTarget({ sample }, { app, worker }) {
   const target = app ? app.name : String(worker?.id);
   if (app) return target === 'all' ? null : target;
   return sample?.apps.some(({ name, namespace }) => name === target || namespace === target) ? null : target;

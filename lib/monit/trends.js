@@ -78,7 +78,7 @@ export function sparkline(points, { width, max, marks = BLOCKS }) {
  */
 export function chart(points, { width, height, max, marks = BLOCKS }) {
   const steps = marks.length - 1;
-  const shown = lastOf(points, width);
+  const shown = getLast(points, width);
   const levels = shown.map((value) =>
     value === null ? 0 : Math.max(1, Math.min(height * steps, Math.round((value / max) * height * steps))),
   );
@@ -124,7 +124,7 @@ export function keepPeaks(points, width) {
  * @param {Points} points
  * @param {number} width
  */
-function lastOf(points, width) {
+function getLast(points, width) {
   const last = width > 0 ? points.slice(-width) : [];
   return [...new Array(width - last.length).fill(null), ...last];
 }

@@ -33,7 +33,7 @@ const SPARK_MAX = 40;
 /** @type {Column[]} */
 const COLUMNS = [
   { title: 'id', width: 5, rank: 0, cell: ({ row }) => ({ text: `${row.worker?.id ?? ''}`, style: 'cyan' }) },
-  { title: 'name', width: NAME_MIN, rank: 0, isLeft: true, field: 'name', cell: nameOf },
+  { title: 'name', width: NAME_MIN, rank: 0, isLeft: true, field: 'name', cell: getName },
   { title: 'status', width: 15, rank: 0, isLeft: true, cell: statusCell },
   { title: 'cpu', width: 6, rank: 0, field: 'cpu', cell: ({ row }) => figureText(row.of, 'cpu') },
   {
@@ -63,10 +63,10 @@ const COLUMNS = [
  */
 export function drawTable(screen, box, { state, rows, marks }) {
   if (box.height <= 0) return;
-  const columns = columnsFor(box.width);
+  const columns = chooseColumns(box.width);
   const titles = columns.map((column) => {
     const style = column.field === state.sort.field ? 'bold cyan' : 'cyan';
-    return { column, text: titleOf(column, state), style };
+    return { column, text: formatTitle(column, state), style };
   });
   drawLine(screen, box, box.y, titles);
   const height = box.height - 1;
@@ -100,7 +100,7 @@ function emptyTableText({ sample, filter }) {
  * @param {number} width
  * @returns {Column[]}
  */
-function columnsFor(width) {
+function chooseColumns(width) {
   const kept = new Set(COLUMNS);
   const taken = () => [...kept].reduce((sum, column) => sum + column.width + 1, 1);
   for (const column of [...COLUMNS].sort((a, b) => b.rank - a.rank))
@@ -134,13 +134,13 @@ function drawLine(screen, box, y, cells) {
  * @param {Column} column
  * @param {State} state
  */
-function titleOf({ title, field }, { sort }) {
+function formatTitle({ title, field }, { sort }) {
   if (field !== sort.field) return title;
   return `${title}${(field === 'name') === sort.isReversed ? '▾' : '▴'}`;
 }
 
 /** @param {Given} given */
-function nameOf({ row, width }) {
+function getName({ row, width }) {
   if (!row.app) return { text: `  ${LAST_BRANCH}${row.worker?.slot}`, style: 'grey' };
   const sign = row.worker ? ' ' : row.isExpanded ? '-' : '+';
   const name = toOneLine(row.app.name);
@@ -178,7 +178,7 @@ function statusCell({ row }) {
  * @param {{ row: FigureRow | null, nowMs: number, span: Span }} o
  */
 export function drawTitle(screen, box, { row, nowMs, span }) {
-  drawRule(screen, box, row ? `${span === 'hours' ? 'last 6 hours · ' : ''}${wordsOf(row, nowMs)}` : '', 'bold');
+  drawRule(screen, box, row ? `${span === 'hours' ? 'last 6 hours · ' : ''}${formatWords(row, nowMs)}` : '', 'bold');
 }
 
 /**
@@ -197,7 +197,7 @@ export function drawRule(screen, box, text, style = 'cyan') {
  * @param {FigureRow} row
  * @param {number} nowMs
  */
-function wordsOf({ app, worker, workers }, nowMs) {
+function formatWords({ app, worker, workers }, nowMs) {
   const name = app?.name ?? worker?.name ?? '';
   if (!worker) return `${name}: ${app?.online} of ${app?.workers} online`;
   const parts = [app ? name : `${name}, instance ${worker.slot}`, `id ${worker.id}`, mergeStatus(workers)];

@@ -93,7 +93,7 @@ function drawHeader(screen, box, state) {
  * @param {State} state
  */
 function drawFooter(screen, box, state) {
-  const { text, style } = footerOf(state, box.width);
+  const { text, style } = buildFooter(state, box.width);
   put(screen, { x: box.x, y: box.y, text: ` ${text}`, style, width: box.width });
 }
 
@@ -104,7 +104,7 @@ const PROMPTS = { filter: 'Rows with: ', search: 'Mark: ', grep: 'Only lines wit
  * @param {number} width
  * @returns {{ text: string, style: string }}
  */
-function footerOf(state, width) {
+function buildFooter(state, width) {
   if (state.question) return { text: `${state.question.text} y/n`, style: 'bold inverse' };
   if (state.input)
     return { text: `${PROMPTS[state.input.kind]}${lastPart(state.input.text, width - 24)}_`, style: 'bold' };

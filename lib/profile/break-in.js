@@ -69,7 +69,7 @@ async function findInspector({ pid, name, id, addresses }, before, signal) {
   const endMono = performance.now() + OPEN_MS;
   while (performance.now() < endMono) {
     for (const [inode, port] of listeningPorts(pid)) {
-      const url = before.has(inode) ? null : await inspectorAt(port);
+      const url = before.has(inode) ? null : await queryInspector(port);
       if (url) return { url, wasOpen: false };
     }
     await pause(LOOK_EVERY_MS, undefined, { signal });
@@ -78,14 +78,14 @@ async function findInspector({ pid, name, id, addresses }, before, signal) {
   // ports that were open before the signal.
   const ofTheApp = new Set(addresses.map(({ port }) => port));
   for (const port of before.values()) {
-    const url = ofTheApp.has(port) ? null : await inspectorAt(port);
+    const url = ofTheApp.has(port) ? null : await queryInspector(port);
     if (url) return { url, wasOpen: true };
   }
   throw silent({ id, name, pid });
 }
 
 /** @param {number} port */
-async function inspectorAt(port) {
+async function queryInspector(port) {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/json/list`, {
       redirect: 'error',

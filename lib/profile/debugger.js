@@ -144,7 +144,7 @@ const LOOPBACK = new Set(['0100007F', '00000000']);
  */
 export function listeningPorts(pid) {
   try {
-    const own = new Set(readdirSync(`/proc/${pid}/fd`).map((fd) => inodeOf(`/proc/${pid}/fd/${fd}`)));
+    const own = new Set(readdirSync(`/proc/${pid}/fd`).map((fd) => readInode(`/proc/${pid}/fd/${fd}`)));
     const rows = readFileSync(`/proc/${pid}/net/tcp`, 'utf8')
       .split('\n')
       .slice(1)
@@ -162,7 +162,7 @@ export function listeningPorts(pid) {
 }
 
 /** @param {string} path */
-function inodeOf(path) {
+function readInode(path) {
   try {
     return /^socket:\[(\d+)\]$/.exec(readlinkSync(path))?.[1] ?? '';
   } catch {

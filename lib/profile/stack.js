@@ -32,19 +32,19 @@ export async function takeStack(inside) {
   /** @type {Map<string, string>} */
   const files = new Map();
   inside.on('Debugger.scriptParsed', ({ scriptId, url }) => {
-    if (files.size < SCRIPTS_MAX) files.set(textOf(scriptId), textOf(url));
+    if (files.size < SCRIPTS_MAX) files.set(toText(scriptId), toText(url));
   });
   const paused = new Promise((resolve) => inside.on('Debugger.paused', resolve));
   await inside.ask('Debugger.enable', {}, PAUSE_MS);
   await inside.ask('Debugger.pause', {}, PAUSE_MS);
   const { callFrames, asyncStackTrace } = await withTimeout(PAUSE_MS, paused);
-  const frames = framesIn(callFrames).map(({ functionName, location }) => {
+  const frames = parseFrames(callFrames).map(({ functionName, location }) => {
     const { scriptId, lineNumber, columnNumber } = Object(location);
-    return frame(textOf(functionName), files.get(textOf(scriptId)) ?? '', { lineNumber, columnNumber });
+    return frame(toText(functionName), files.get(toText(scriptId)) ?? '', { lineNumber, columnNumber });
   });
   for (let trace = Object(asyncStackTrace); trace.callFrames && frames.length < FRAMES_MAX;) {
-    for (const { functionName, url, lineNumber, columnNumber } of framesIn(trace.callFrames))
-      frames.push(frame(`async ${textOf(functionName)}`, textOf(url), { lineNumber, columnNumber }));
+    for (const { functionName, url, lineNumber, columnNumber } of parseFrames(trace.callFrames))
+      frames.push(frame(`async ${toText(functionName)}`, toText(url), { lineNumber, columnNumber }));
     trace = Object(trace.parent);
   }
   return frames.slice(0, FRAMES_MAX);
@@ -54,7 +54,7 @@ export async function takeStack(inside) {
  * @param {unknown} frames
  * @returns {any[]}
  */
-function framesIn(frames) {
+function parseFrames(frames) {
   return Array.isArray(frames) ? frames.slice(0, FRAMES_MAX).map(Object) : [];
 }
 
@@ -66,24 +66,24 @@ export function readAgentStack(stack) {
   const { busy, frames, resources } = Object(stack);
   const counts = Object.entries(Object(resources)).slice(0, FRAMES_MAX);
   return {
-    busy: numberOf(busy),
-    frames: framesIn(frames).map(({ name, url, line, column }) => ({
-      name: textOf(name),
-      file: toFilePath(textOf(url)),
-      line: numberOf(line),
-      column: column === null ? null : numberOf(column),
+    busy: toNumber(busy),
+    frames: parseFrames(frames).map(({ name, url, line, column }) => ({
+      name: toText(name),
+      file: toFilePath(toText(url)),
+      line: toNumber(line),
+      column: column === null ? null : toNumber(column),
     })),
-    resources: Object.fromEntries(counts.map(([name, count]) => [textOf(name), numberOf(count)])),
+    resources: Object.fromEntries(counts.map(([name, count]) => [toText(name), toNumber(count)])),
   };
 }
 
 /** @param {unknown} value */
-function textOf(value) {
+function toText(value) {
   return typeof value === 'string' ? value.slice(0, TEXT_MAX_CHARS) : '';
 }
 
 /** @param {unknown} value */
-function numberOf(value) {
+function toNumber(value) {
   return typeof value === 'number' ? value : 0;
 }
 
@@ -94,7 +94,7 @@ function numberOf(value) {
  * @returns {Frame}
  */
 function frame(name, url, { lineNumber, columnNumber }) {
-  return { name, file: toFilePath(url), line: numberOf(lineNumber) + 1, column: numberOf(columnNumber) + 1 };
+  return { name, file: toFilePath(url), line: toNumber(lineNumber) + 1, column: toNumber(columnNumber) + 1 };
 }
 
 /**

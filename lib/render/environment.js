@@ -38,11 +38,11 @@ export function environmentLines(differences, paint) {
  */
 function differenceLine(difference, paint) {
   const { change, origin } = difference;
-  const values = paint(STYLES[change], `${SIGNS[change]} ${toOneLine(valuesOf(difference))}`);
+  const values = paint(STYLES[change], `${SIGNS[change]} ${toOneLine(getValues(difference))}`);
   return `${values}  ${paint('dim', `(${toOneLine(origin)})`)}`;
 }
 
 /** @param {Difference} difference */
-function valuesOf({ name, change, value, shell }) {
+function getValues({ name, change, value, shell }) {
   return change === 'changed' ? `${name}=${shell} -> ${value}` : `${name}=${value ?? shell}`;
 }

@@ -86,12 +86,12 @@ function identity(slot) {
     username: slot.user,
     instances: slot.spec?.instances,
     instance_var: slot.spec?.instanceVar,
-    ...numberOf(slot),
+    ...toNumber(slot),
   };
 }
 
 /** @param {SlotStatus} slot */
-function numberOf({ spec, slot }) {
+function toNumber({ spec, slot }) {
   const variable = spec?.instanceVar ?? 'NODE_APP_INSTANCE';
   return spec && setsOwnNumber(spec) ? {} : { [variable]: slot };
 }

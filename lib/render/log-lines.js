@@ -19,7 +19,7 @@ export function createLogRenderer() {
   /** @type {((entry: LogEntry) => string) | null} */
   let toText = null;
   return ({ entries }, view) => {
-    const text = (toText ??= textOf(view));
+    const text = (toText ??= formatText(view));
     return entries.map(text).join('');
   };
 }
@@ -28,7 +28,7 @@ export function createLogRenderer() {
  * @param {View} view
  * @returns {(entry: LogEntry) => string}
  */
-function textOf(view) {
+function formatText(view) {
   const { isTerminal, options } = view;
   const { json, format, raw, timestamp } = options;
   if (json) return (entry) => `${jsonRecord(entry)}\n`;

@@ -53,7 +53,7 @@ export function noticeBeforeLines(slots, { follow, isChosen }) {
     return follow
       ? 'There is no app in the list yet; the lines of the first one will be shown here. Press Ctrl-C to quit.'
       : 'There is no app in the list.';
-  const apps = namesOf(slots).length;
+  const apps = formatNames(slots).length;
   return apps > MANY && !isChosen ? `These are the lines of all ${apps} apps; for one app: nclust logs <name>` : null;
 }
 
@@ -62,13 +62,13 @@ export function noticeBeforeLines(slots, { follow, isChosen }) {
  * @param {{ follow: boolean, isFiltered: boolean }} o
  */
 export function noticeWithoutLines(slots, { follow, isFiltered }) {
-  const names = namesOf(slots);
+  const names = formatNames(slots);
   const who = names.length === 1 ? `"${names[0]}"` : `the ${names.length} apps`;
   const what = isFiltered ? `No line of ${who} matches` : `There is no line of ${who}`;
   return follow ? `${what} yet; waiting for the next. Press Ctrl-C to quit.` : `${what}.`;
 }
 
 /** @param {Named[]} slots */
-function namesOf(slots) {
+function formatNames(slots) {
   return [...new Set(slots.map(({ name }) => name))];
 }

@@ -43,17 +43,17 @@ export function prettyRecord({ line, name, atMs }, { paint, hasTime }) {
   const level = record && readRecordLevel(record);
   if (!record || !level) return null;
   const [message, ...more] = asText(record.msg ?? record.message).split(/\r?\n/);
-  const time = hasTime ? '' : paint('grey', shownTime(timeOf(record) ?? atMs));
-  const fields = paint('grey', fieldsOf(record, name).join(' '));
+  const time = hasTime ? '' : paint('grey', shownTime(parseTime(record) ?? atMs));
+  const fields = paint('grey', formatFields(record, name).join(' '));
   const head = [time, LEVEL_STYLES[level](paint, level.toUpperCase().padEnd(5)), message, fields]
     .filter((part) => part !== '')
     .join(' ');
-  const stack = stackOf(record);
+  const stack = formatStack(record);
   return [head, ...more.map((text) => `    ${text}`), ...stack.map((text) => paint('grey', `    ${text}`))];
 }
 
 /** @param {Record<string, unknown>} record */
-function timeOf(record) {
+function parseTime(record) {
   for (const key of TIME_KEYS) {
     const ms = readTime(record[key]);
     if (ms !== null) return ms;
@@ -79,7 +79,7 @@ function shownTime(ms) {
  * @param {string} appName  The line already begins with this name, so the field `name` is hidden
  *   if it has the same value.
  */
-function fieldsOf(record, appName) {
+function formatFields(record, appName) {
   const shown = Object.entries(record).filter(
     ([key, value]) => !HIDDEN.has(key) && !(key === 'name' && value === appName) && value !== undefined,
   );
@@ -99,7 +99,7 @@ export function quoteWord(value) {
 }
 
 /** @param {Record<string, unknown>} record */
-function stackOf(record) {
+function formatStack(record) {
   const [error] = [record.err, record.error, record].filter(isError);
   return error ? error.stack.split(/\r?\n/) : [];
 }

@@ -28,7 +28,7 @@ export function renderPlan({ plan, left, shown }, { paint, isWhole: isDetailed }
   const pending = plan.filter(({ action }) => action !== 'none');
   const same = plan.length - pending.length;
   const heads = renderColumns(
-    pending.map((item) => headOf(item, isDetailed)),
+    pending.map((item) => formatHead(item, isDetailed)),
     { paint },
   );
   const lines = [
@@ -49,7 +49,7 @@ export function renderPlan({ plan, left, shown }, { paint, isWhole: isDetailed }
  * @param {boolean} isWhole
  * @returns {Cell[]}
  */
-function headOf({ name, action, changes }, isWhole) {
+function formatHead({ name, action, changes }, isWhole) {
   const [sign, style] = SIGNS[action];
   return [
     { text: `${sign} ${name}`, style },

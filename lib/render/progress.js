@@ -32,7 +32,7 @@ export function renderProgress({ doing, forMs, progress, ageMs }, { columns, row
   const far = total > 0 ? `: ${done} of ${total} done` : '';
   const fitting = Math.max(1, Math.min(ROWS_MAX, rows - 3));
   const shown = waiting.length > fitting ? waiting.slice(0, fitting - 1) : waiting;
-  const cells = shown.map((one) => cellsOf(one, ageMs));
+  const cells = shown.map((one) => formatCells(one, ageMs));
   const nameWidth = Math.min(Math.max(0, ...cells.map(([name]) => textWidth(String(name)))), Math.floor(columns / 3));
   const left = waiting.length - shown.length;
   const lines = [
@@ -53,7 +53,7 @@ const PHASE_WIDTH = 'backing off'.length;
  * @param {number} ageMs
  * @returns {Cell[]}
  */
-function cellsOf({ name, slot, phase, forMs, detail, leftMs }, ageMs) {
+function formatCells({ name, slot, phase, forMs, detail, leftMs }, ageMs) {
   const left = leftMs === null ? [] : [`${seconds(Math.max(0, Math.ceil((leftMs - ageMs) / 1000) * 1000))} left`];
   const why = [...(detail === null ? [] : [detail]), ...left].join(', ');
   return [

@@ -39,7 +39,7 @@ const NO_LINES = Object.fromEntries(Object.keys(new Table().options.chars).map((
  * @returns {string}  Ends with a newline.
  */
 export function renderTable({ head, rows, paint, columns = null, isWrapped = false }) {
-  const widths = widthsOf(head ? [head, ...rows] : rows);
+  const widths = getWidths(head ? [head, ...rows] : rows);
   if (columns !== null) (isWrapped ? wrapLast : narrow)(widths, { columns, rows });
   if (isWrapped && columns !== null && sum(widths) > columns)
     return renderColumns(rows, { paint, columns })
@@ -56,12 +56,12 @@ export function renderTable({ head, rows, paint, columns = null, isWrapped = fal
       wordWrap: isWrapped,
     });
     table.push(...body);
-    return linesOf(table);
+    return readLines(table);
   };
   if (isWrapped || !head || rows.length === 0) return finished(draw(cells), head ? 2 : 0, paint);
   // The frame has one empty row. The real rows replace it.
   const frame = draw([head.map(() => '')]);
-  return finished([...frame.slice(0, 3), ...bodyOf(cells, widths, bar), frame[4]], 2, paint);
+  return finished([...frame.slice(0, 3), ...formatBody(cells, widths, bar), frame[4]], 2, paint);
 }
 
 /**
@@ -72,13 +72,13 @@ export function renderTable({ head, rows, paint, columns = null, isWrapped = fal
  * @param {number[]} widths
  * @param {string} bar
  */
-function bodyOf(rows, widths, bar) {
+function formatBody(rows, widths, bar) {
   const columns = widths.map((width, at) => {
     const texts = [...new Set(rows.map((row) => row[at]))];
     const table = new Table({ chars: NO_LINES, style: { head: [], border: [] }, colWidths: [width] });
     for (let from = 0; from < texts.length; from += TEXTS_IN_ONE)
       table.push([texts.slice(from, from + TEXTS_IN_ONE).join('\n')]);
-    const drawn = linesOf(table);
+    const drawn = readLines(table);
     return new Map(texts.map((text, line) => [text, drawn[line]]));
   });
   return rows.map((row) => `${bar}${row.map((text, at) => columns[at].get(text)).join(bar)}${bar}`);
@@ -107,7 +107,7 @@ function finished(lines, middle, paint) {
  */
 export function renderColumns(rows, { paint, widths: given = [], columns = null }) {
   if (rows.length === 0) return [];
-  const widths = widthsOf(rows).map((width, at) => (given[at] === undefined ? width : given[at] + PADDING));
+  const widths = getWidths(rows).map((width, at) => (given[at] === undefined ? width : given[at] + PADDING));
   if (columns !== null) wrapLast(widths, { columns: columns + widths.length + PADDING, rows });
   const table = new Table({
     chars: NO_LINES,
@@ -116,7 +116,7 @@ export function renderColumns(rows, { paint, widths: given = [], columns = null 
     wordWrap: columns !== null,
   });
   table.push(...rows.map((row) => row.map((cell) => paintCell(cell, paint))));
-  return linesOf(table).map((line) => line.trimEnd());
+  return readLines(table).map((line) => line.trimEnd());
 }
 
 /**
@@ -130,14 +130,14 @@ export function cutLines(lines, width) {
     colWidths: [width],
   });
   table.push(...lines.map((line) => [line]));
-  return linesOf(table).map((line) => line.trimEnd());
+  return readLines(table).map((line) => line.trimEnd());
 }
 
 /** Half of a surrogate pair. cli-table3 leaves such a half when it cuts an emoji. */
 const HALF = /[\ud800-\udbff](?![\udc00-\udfff])/g;
 
 /** @param {import('cli-table3').Table} table */
-function linesOf(table) {
+function readLines(table) {
   return table.toString().replace(HALF, ' ').split('\n');
 }
 
@@ -151,7 +151,7 @@ function paintCell(cell, paint) {
 }
 
 /** @param {Cell} cell */
-function textOf(cell) {
+function toText(cell) {
   return toOneLine(typeof cell === 'string' ? cell : cell.text);
 }
 
@@ -159,11 +159,11 @@ function textOf(cell) {
  * @param {Cell[][]} rows
  * @returns {number[]}  Including the padding.
  */
-function widthsOf(rows) {
+function getWidths(rows) {
   /** @type {number[]} */
   const widths = [];
   for (const row of rows)
-    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, textWidth(textOf(cell)) + PADDING);
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, textWidth(toText(cell)) + PADDING);
   return widths;
 }
 
@@ -172,7 +172,7 @@ function widthsOf(rows) {
  * @param {Cell[][]} rows
  */
 export function tableWidth(rows) {
-  return sum(widthsOf(rows));
+  return sum(getWidths(rows));
 }
 
 /** @param {number[]} widths */
@@ -199,7 +199,7 @@ function narrow(widths, { columns }) {
 function wrapLast(widths, { columns, rows }) {
   const last = widths.length - 1;
   const longestWord = rows
-    .flatMap((row) => textOf(row[last]).split(/\s+/))
+    .flatMap((row) => toText(row[last]).split(/\s+/))
     .reduce((widest, word) => Math.max(widest, textWidth(word)), 0);
   widths[last] = Math.max(longestWord + PADDING, widths[last] - Math.max(0, sum(widths) - columns));
 }

@@ -23,7 +23,7 @@ export function judge(slots) {
   return {
     isOver: slots.every(({ status }) => status === 'stopped' || status === 'errored'),
     isByCommand: slots.length === 0 || slots.some(({ status, lastDeath }) => status === 'stopped' && lastDeath?.by),
-    exitStatus: failed.length === 0 ? 0 : statusOf(failed[0].lastDeath) || 1,
+    exitStatus: failed.length === 0 ? 0 : chooseStatus(failed[0].lastDeath) || 1,
   };
 }
 
@@ -41,7 +41,8 @@ export function describeGivenUp({ name, id, lastDeath }) {
 /** @param {SlotStatus} slot */
 function hasFailed({ status, lastDeath }) {
   return (
-    status === 'errored' || (status === 'stopped' && lastDeath !== null && !lastDeath.by && statusOf(lastDeath) !== 0)
+    status === 'errored' ||
+    (status === 'stopped' && lastDeath !== null && !lastDeath.by && chooseStatus(lastDeath) !== 0)
   );
 }
 
@@ -51,7 +52,7 @@ function diedAtMs({ lastDeath }) {
 }
 
 /** @param {Death | null} death */
-function statusOf(death) {
+function chooseStatus(death) {
   if (death?.signal) return BY_SIGNAL + (constants.signals[/** @type {NodeJS.Signals} */ (death.signal)] ?? 0);
   return death?.code ?? 1;
 }

@@ -93,11 +93,11 @@ export function describeListenFailure(failure) {
   const { code } = failure;
   const why =
     code === 'EADDRINUSE'
-      ? `, which ${holderOf(failure)} holds`
+      ? `, which ${describeHolder(failure)} holds`
       : code === 'EACCES'
         ? ', because its user is not allowed to (EACCES)'
         : ` (${code})`;
-  return `could not listen on ${placeOf(failure)}${why}`;
+  return `could not listen on ${describePlace(failure)}${why}`;
 }
 
 /**
@@ -132,7 +132,7 @@ export function adviseOnListenFailure({ code, family, app, holder }) {
 }
 
 /** @param {ListenFailure} failure */
-function holderOf({ app, holder }) {
+function describeHolder({ app, holder }) {
   if (app !== null) return `the app "${app}"`;
   if (!holder) return 'another program';
   if (holder.isOwn) return `another instance of the app (pid ${holder.pid})`;
@@ -141,7 +141,7 @@ function holderOf({ app, holder }) {
 }
 
 /** @param {ListenFailure} failure */
-function placeOf({ address, port, family, isUdp }) {
+function describePlace({ address, port, family, isUdp }) {
   if (family === 0) return `"${address}"`;
   if (address === null) return `port ${port}`;
   const place = formatAddress({ host: address, port });

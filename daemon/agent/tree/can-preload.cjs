@@ -32,8 +32,8 @@ function isReadable(preload) {
 }
 
 /** @param {string} preload */
-function optionFor(preload) {
+function getOption(preload) {
   return `--require="${preload.replace(/["\\]/g, '\\$&')}"`;
 }
 
-module.exports = { canPreload, isRestricted, optionFor };
+module.exports = { canPreload, isRestricted, getOption };

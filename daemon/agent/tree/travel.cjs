@@ -3,7 +3,7 @@
 
 const fs = require('node:fs');
 const { beforeSpawn, CMD } = require('./before-spawn.cjs');
-const { canPreload, optionFor } = require('./can-preload.cjs');
+const { canPreload, getOption } = require('./can-preload.cjs');
 
 /** @import { ChildProcess } from 'node:child_process' */
 
@@ -53,7 +53,7 @@ function travel(preload, onChange = () => {}) {
   const children = new Set();
   const send = process.send?.bind(process);
   beforeSpawn((child, { envPairs, args = [] }) => {
-    if (canPreload(preload, [...args, ...envPairs.filter(isNodeOptions)])) addWords(envPairs, optionFor(preload));
+    if (canPreload(preload, [...args, ...envPairs.filter(isNodeOptions)])) addWords(envPairs, getOption(preload));
     children.add(child);
     child.once('exit', () => {
       children.delete(child);

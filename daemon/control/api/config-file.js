@@ -41,12 +41,12 @@ export const applyMethods = {
       isPruning: o.prune,
       isShellNew: o.updateEnv,
     };
-    const planNow = () => planOf(context, control.registry.desired, applied);
+    const planNow = () => buildPlan(context, control.registry.desired, applied);
     if (o.dryRun) return showPlan(planNow());
     const fresh = isSeen ? NOTHING_FRESH : await checkAndRead(context, planNow().steps);
     const { left } = planNow();
     const receipt = control.mutate('apply', o.token, (desired) => {
-      const { steps } = planOf(context, desired, applied);
+      const { steps } = buildPlan(context, desired, applied);
       const alsoAwaited = (/** @type {Change} */ change, /** @type {string[]} */ names) =>
         pendingSlots(control.registry, change, names);
       return fresh.keep(
@@ -74,7 +74,7 @@ async function fillFromFiles({ parts }, specs) {
  * @param {Desired} desired
  * @param {ApplyRequest} applied
  */
-function planOf({ control, parts }, desired, applied) {
+function buildPlan({ control, parts }, desired, applied) {
   return planApply(desired, applied, { cpus: parts.cpus(), standingOf: (app) => readStanding(control, app) });
 }
 
@@ -102,10 +102,10 @@ function showPlan({ steps, left }) {
  * @param {ApplyStep[]} steps
  */
 async function checkAndRead({ parts }, steps) {
-  const specsOf = (/** @type {ApplyStep['how'][]} */ kinds) =>
+  const buildSpecs = (/** @type {ApplyStep['how'][]} */ kinds) =>
     steps.flatMap(({ how, spec }) => (spec && kinds.includes(how) ? [spec] : []));
-  const fresh = await parts.environment.read(specsOf(['add', 'renew', 'reload', 'replace']));
-  await parts.preflight(specsOf(['reload', 'replace']), 'reload');
+  const fresh = await parts.environment.read(buildSpecs(['add', 'renew', 'reload', 'replace']));
+  await parts.preflight(buildSpecs(['reload', 'replace']), 'reload');
   return fresh;
 }
 

@@ -251,7 +251,7 @@ export function serveConnection(socket, { answer, clock }) {
       wake();
       await Promise.all(open);
       if (!socket.destroyed) leave();
-      await closedOf(socket);
+      await describeClosed(socket);
     },
   };
 }
@@ -266,7 +266,7 @@ function dropFields({ method, missed, of }) {
  * @param {Duplex} socket
  * @returns {Promise<void>}
  */
-function closedOf(socket) {
+function describeClosed(socket) {
   return new Promise((resolve) => {
     if (socket.closed) resolve();
     else socket.once('close', () => resolve());

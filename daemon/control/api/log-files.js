@@ -18,7 +18,7 @@ export const tendLogFiles = {
     const { targets } = readParams({ targets: optional(texts) }, params);
     const ids = targets ? selectIds(context.control.registry.desired, targets) : allSlotIds(context);
     const owned = [
-      ...filesOf(context, new Set(ids)),
+      ...listFiles(context, new Set(ids)),
       ...(targets ? [] : [{ path: followLinks(null, context.paths.daemonLog), user: null }]),
     ];
     const files = weighed(owned);
@@ -52,7 +52,7 @@ export function reopenLogs({ control: { registry }, parts: { logs, logsFolder, o
  * @param {Set<number>} ids
  * @returns {OwnedFile[]}
  */
-function filesOf(context, ids) {
+function listFiles(context, ids) {
   const { ofSlots, ofProcesses } = listLogPlaces(context);
   const files = [...ofProcesses, ...ofSlots]
     .filter(({ id }) => ids.has(id))

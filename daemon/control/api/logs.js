@@ -111,7 +111,7 @@ function writtenFiles(context, isMeant, streams) {
   return [...ofSlots, ...ofProcesses]
     .filter((place) => isMeant(context.control.registry.desired, place))
     .flatMap(({ id, name, user, ...place }) =>
-      streams.map((stream) => ({ id, name, user, stream, path: pathOf(place, stream, streams) })),
+      streams.map((stream) => ({ id, name, user, stream, path: getPath(place, stream, streams) })),
     );
 }
 
@@ -122,7 +122,7 @@ function writtenFiles(context, isMeant, streams) {
  * @returns {string}  Empty if the app keeps no file for the stream. Also empty if the client wants
  *   one stream of a combined file, because its lines do not name their stream.
  */
-function pathOf(place, stream, streams) {
+function getPath(place, stream, streams) {
   if (hasOnlyCombined(place)) return streams.length === STREAMS_ALL ? place.logFile : '';
   return stream === 'out' ? place.outFile : place.errorFile;
 }

@@ -46,7 +46,7 @@ export async function trigger(context, { targets, action, params, token, timeout
     if (mode === 'exec' && actions.length === 0) return { ...place, outcome: 'no-node' };
     if (!actions.includes(action)) return { ...place, outcome: 'no-action', actions };
     const { instanceId } = instance;
-    const reply = replyOf(control, parts.clock, { instanceId, action, timeoutMs, signal });
+    const reply = buildReply(control, parts.clock, { instanceId, action, timeoutMs, signal });
     // Without parameters, the message is only the name of the action, as in PM2.
     const message = params === undefined ? action : { msg: action, opts: params, name };
     try {
@@ -73,7 +73,7 @@ export async function trigger(context, { targets, action, params, token, timeout
  * @param {Clock} clock
  * @param {{ instanceId: string, action: string, timeoutMs: number, signal: AbortSignal }} o
  */
-function replyOf({ journal }, clock, { instanceId, action, timeoutMs, signal }) {
+function buildReply({ journal }, clock, { instanceId, action, timeoutMs, signal }) {
   /** @type {(answer: Pick<TriggerReply, 'outcome' | 'reply'>) => void} */
   let resolveReply = () => {};
   /** @type {Promise<Pick<TriggerReply, 'outcome' | 'reply'>>} */

@@ -19,7 +19,9 @@ import { waitWithProgress } from '../requests/progress.js';
 export async function waitForApps(context, receipt, client, { progress, isFromFile = true }) {
   const names = [...new Set(receipt.about.map(({ name }) => name))];
   const outcomes = await waitWithProgress(context, receipt, client, progress, (onLook) =>
-    Promise.allSettled(names.map((name) => context.control.waitFor(receiptOf(receipt, name), client.signal, onLook))),
+    Promise.allSettled(
+      names.map((name) => context.control.waitFor(buildReceipt(receipt, name), client.signal, onLook)),
+    ),
   );
   const failed = outcomes.flatMap((outcome, at) =>
     outcome.status === 'rejected' ? [{ name: names[at], error: outcome.reason }] : [],
@@ -33,7 +35,7 @@ export async function waitForApps(context, receipt, client, { progress, isFromFi
  * @param {string} name
  * @returns {Receipt}
  */
-function receiptOf(receipt, name) {
+function buildReceipt(receipt, name) {
   const ids = new Set(receipt.about.filter((place) => place.name === name).map(({ id }) => id));
   return { ...receipt, up: receipt.up.filter(({ id }) => ids.has(id)), gone: receipt.gone.filter((id) => ids.has(id)) };
 }

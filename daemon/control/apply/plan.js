@@ -48,7 +48,7 @@ export function planApply(desired, applied, { standingOf, cpus }) {
     const app = findApp(desired, spec.name);
     const counted = { ...spec, instances: resolveInstances(spec.instances, cpus) };
     if (!app) return added(counted);
-    return stepFor(app, withRunningValues(app.spec, counted, isShellNew), { ...standingOf(app), isShellNew });
+    return planStep(app, withRunningValues(app.spec, counted, isShellNew), { ...standingOf(app), isShellNew });
   });
   const gone = leftOvers(desired, applied);
   return {
@@ -99,10 +99,10 @@ function leftOvers({ apps }, { specs, file, isWhole }) {
  * @param {Standing & { isShellNew: boolean }} standing
  * @returns {ApplyStep}
  */
-function stepFor(app, spec, standing) {
+function planStep(app, spec, standing) {
   const { isServing, hasFailed, isShellNew } = standing;
-  const diffOf = (/** @type {AppSpec} */ one) => diffSpecs(one, spec, { isShellNew });
-  const newest = diffOf(app.spec);
+  const getDiff = (/** @type {AppSpec} */ one) => diffSpecs(one, spec, { isShellNew });
+  const newest = getDiff(app.spec);
   const isChanged = needsNew(newest);
   const isResting = (/** @type {DesiredSlot} */ slot) =>
     slot.want === 'down' && (!spec.autostart || (slot.isDone === true && !isChanged && !isAskedAgain(app.spec, spec)));
@@ -111,7 +111,7 @@ function stepFor(app, spec, standing) {
   // Compares each slot with its own spec, because after a halted reload some slots may run with an
   // older spec.
   const own = new Map(
-    app.slots.filter((slot) => slot.want === 'up').map((slot) => [slot, diffOf(getSpec(app, slot.generation))]),
+    app.slots.filter((slot) => slot.want === 'up').map((slot) => [slot, getDiff(getSpec(app, slot.generation))]),
   );
   const diffs = [newest, ...own.values()];
   const stale = awake.filter((slot) => slot.want === 'down' || needsNew(own.get(slot) ?? newest));
@@ -121,7 +121,7 @@ function stepFor(app, spec, standing) {
   const scaled = countChanges(app, spec.instances);
   const changes = [...mergeDiffs(diffs), ...scaled];
   const isUp = own.size > 0 && isServing;
-  const action = actionOf(how, { isScaled: scaled.length > 0, isChanged: changes.length > 0, isUp });
+  const action = decideAction(how, { isScaled: scaled.length > 0, isChanged: changes.length > 0, isUp });
   return { item: { name: spec.name, action, changes }, spec, how, ids: slots.map(({ id }) => id) };
 }
 
@@ -143,7 +143,7 @@ function chooseAction({ awake, down, stale }, { isReplaced, isOld, isServing }) 
  * @param {{ isScaled: boolean, isChanged: boolean, isUp: boolean }} o
  * @returns {PlanAction}
  */
-function actionOf(how, { isScaled, isChanged, isUp }) {
+function decideAction(how, { isScaled, isChanged, isUp }) {
   if (how === 'reload') return 'rollout';
   if (how === 'replace' && isUp) return 'replace';
   if (how === 'replace' || how === 'renew') return 'start';
@@ -193,7 +193,7 @@ const OF_VERSION = /^--experimental-(strip|transform)-types$/;
 function withRunningValues(spec, wanted, isShellNew) {
   const kept = { ...laterFields(spec), ...wanted };
   if (isShellNew) return kept;
-  return { ...kept, shellEnv: spec.shellEnv, ...(isSameWord(spec, wanted) ? interpreterOf(spec, wanted) : {}) };
+  return { ...kept, shellEnv: spec.shellEnv, ...(isSameWord(spec, wanted) ? findInterpreter(spec, wanted) : {}) };
 }
 
 /**
@@ -215,7 +215,7 @@ function isSameWord(spec, wanted) {
  * @param {AppSpec} wanted
  * @returns {Partial<AppSpec>}
  */
-function interpreterOf({ file, interpreter, interpreterArgs, interpreterEnv, nodeVersion }, wanted) {
+function findInterpreter({ file, interpreter, interpreterArgs, interpreterEnv, nodeVersion }, wanted) {
   const own = (/** @type {string[]} */ args) => args.filter((arg) => !OF_VERSION.test(arg));
   const isSame = isDeepStrictEqual(own(interpreterArgs), own(wanted.interpreterArgs));
   const isSameProgram = interpreter === wanted.interpreter;

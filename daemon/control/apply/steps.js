@@ -50,7 +50,7 @@ function applyStep(desired, { how, ids, spec, item }, o) {
   const isChanged = item.action !== 'none';
   const touched = changeApp(desired, spec.name, (app) => touch(app, spec, o, isChanged));
   const smaller = resized(touched, spec, o.by, Math.min);
-  const renewed = merge(smaller, renewedBy(how, smaller.desired, ids, spec, o));
+  const renewed = merge(smaller, renewSlots(how, smaller.desired, ids, spec, o));
   const done = merge(renewed, resized(renewed.desired, spec, o.by, Math.max));
   return item.kept ? done : { ...done, desired: changeApp(done.desired, spec.name, clearManualScale) };
 }
@@ -63,7 +63,7 @@ function applyStep(desired, { how, ids, spec, item }, o) {
  */
 function added(desired, spec, { by, file, cpus, nowMs }) {
   const started = startSpecs(desired, [spec], { cpus, nowMs });
-  const named = changeApp(started.desired, spec.name, (app) => ({ ...app, by, ...originOf(file) }));
+  const named = changeApp(started.desired, spec.name, (app) => ({ ...app, by, ...getOrigin(file) }));
   if (spec.autostart) return { ...started, desired: named };
   const ids = started.up.map(({ id }) => id);
   return unchanged(stop(named, ids, by).desired);
@@ -77,7 +77,7 @@ function added(desired, spec, { by, file, cpus, nowMs }) {
  * @param {Facts} o
  * @returns {Change}
  */
-function renewedBy(how, desired, ids, spec, { by, isUp, isBeside }) {
+function renewSlots(how, desired, ids, spec, { by, isUp, isBeside }) {
   if (how === 'reload')
     return reload(desired, ids, by, { change: (before) => ({ ...spec, instances: before.instances }), isUp, isBeside });
   const isAllNew = (/** @type {DesiredApp} */ { slots }) =>
@@ -104,7 +104,7 @@ function renewedBy(how, desired, ids, spec, { by, isUp, isBeside }) {
  * @param {boolean} isChanged
  */
 function touch(app, spec, { by, file }, isChanged) {
-  const origin = originOf(file);
+  const origin = getOrigin(file);
   if (isChanged) return { ...changeAllSpecs(app, (past) => mergeLiveFields(past, spec)), ...origin, by };
   return file === null || file === app.origin ? app : { ...app, ...origin };
 }
@@ -135,6 +135,6 @@ function changeApp(desired, name, change) {
 }
 
 /** @param {string | null} file */
-function originOf(file) {
+function getOrigin(file) {
   return file === null ? {} : { origin: file };
 }

@@ -185,7 +185,7 @@ export function createProcTreeReader({
    * @param {number} root
    * @returns {ProcRow[]}
    */
-  function familyOf(root) {
+  function collectFamily(root) {
     const members = [...(families.get(root) ?? [])].flatMap(([pid, start]) => {
       const row = readRow(pid);
       return row?.start === start ? row : [];
@@ -198,8 +198,8 @@ export function createProcTreeReader({
     const scanned = roots.length > 0 && nowMono() >= nextScanMono ? scan(roots) : null;
     return new Map(
       roots.flatMap((root) => {
-        const rows = scanned?.get(root) ?? familyOf(root);
-        return rows.length === 0 ? [] : [/** @type {const} */ ([root, readingOf(root, rows)])];
+        const rows = scanned?.get(root) ?? collectFamily(root);
+        return rows.length === 0 ? [] : [/** @type {const} */ ([root, parseReading(root, rows)])];
       }),
     );
   };
@@ -210,7 +210,7 @@ export function createProcTreeReader({
  * @param {ProcRow[]} rows
  * @returns {Reading}
  */
-function readingOf(root, rows) {
+function parseReading(root, rows) {
   const { start } = rows.find((row) => row.pid === root) ?? rows[0];
   return {
     start,

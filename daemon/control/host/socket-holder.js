@@ -75,7 +75,7 @@ function searchHolders(home) {
       found.set(
         key,
         pid === undefined
-          ? { pid: 0, command: `a program of user ${userOf(sockets[0].uid)}` }
+          ? { pid: 0, command: `a program of user ${describeUser(sockets[0].uid)}` }
           : describeHolder(pid, home),
       );
     return found.get(key) ?? null;
@@ -90,12 +90,12 @@ export function isListening(pids) {
   const own = new Set(pids.flatMap((pid) => listSockets(pid)));
   if (own.size === 0) return false;
   const ports = TCP.tables
-    .flatMap(rowsOf)
+    .flatMap(parseRows)
     .filter(([, , , state, , , , , , inode]) => state === TCP.state && own.has(`socket:[${inode}]`))
-    .map(([, local]) => portOf(local));
+    .map(([, local]) => parsePort(local));
   const inspectors = ports.length === 0 ? [] : pids.flatMap((pid) => listInspectorPorts(pid));
   if (ports.some((port) => !inspectors.includes(port))) return true;
-  return rowsOf('unix').some(
+  return parseRows('unix').some(
     ([, , , flags, , , inode, path]) => flags === LISTENS && own.has(`socket:[${inode}]`) && isForClients(path),
   );
 }
@@ -150,13 +150,13 @@ const PM2 = /^PM2 v/;
  * @returns {Holder | null}
  */
 function describeHolder(pid, home) {
-  const command = commandOf(pid);
-  const isPm2 = PM2.test(command) || PM2.test(commandOf(readStat(pid)?.ppid ?? 0));
-  const other = homeOf(pid);
+  const command = readCommand(pid);
+  const isPm2 = PM2.test(command) || PM2.test(readCommand(readStat(pid)?.ppid ?? 0));
+  const other = readHome(pid);
   const nclust =
     other === null || isSameHome(pid, other, home)
       ? null
-      : { home: other, user: userOf(String(readRealUid(pid) ?? '?')) };
+      : { home: other, user: describeUser(String(readRealUid(pid) ?? '?')) };
   return command === '' ? null : { pid, command, isPm2, nclust };
 }
 
@@ -164,7 +164,7 @@ function describeHolder(pid, home) {
  * The kernel cuts the name of a command after 15 characters.
  * @param {number} pid
  */
-function commandOf(pid) {
+function readCommand(pid) {
   const name = readProcFile(pid, 'comm').trim();
   const program = basename(readProcFile(pid, 'cmdline').split('\0')[0]);
   return program.startsWith(name) && !program.includes(' ') ? program : name.replace(/ \($/, '');
@@ -174,7 +174,7 @@ function commandOf(pid) {
  * @param {number} pid
  * @returns {string | null}  Null: neither a keeper nor a process of an app.
  */
-function homeOf(pid) {
+function readHome(pid) {
   const [, title] = /^nclust keeper \(([^\0]*?)\)?(\0|$)/.exec(readProcFile(pid, 'cmdline')) ?? [];
   const env = readEnviron(pid);
   if (title === undefined && !env.has('NCLUST_INSTANCE')) return null;
@@ -183,7 +183,7 @@ function homeOf(pid) {
 }
 
 /** @param {string} uid */
-function userOf(uid) {
+function describeUser(uid) {
   return splitLines(ACCOUNT_FILES.passwd()).find(([, , id]) => id === uid)?.[0] ?? uid;
 }
 
@@ -195,9 +195,9 @@ function userOf(uid) {
 function groupByPort(tables, wanted) {
   /** @type {Map<number, { socket: string, uid: string }[]>} */
   const found = new Map();
-  for (const [, local = '', , state, , , , uid, , inode] of tables.flatMap(rowsOf)) {
+  for (const [, local = '', , state, , , , uid, , inode] of tables.flatMap(parseRows)) {
     if (state !== wanted) continue;
-    const port = portOf(local);
+    const port = parsePort(local);
     const sockets = found.get(port) ?? [];
     found.set(port, sockets);
     sockets.push({ socket: `socket:[${inode}]`, uid });
@@ -206,7 +206,7 @@ function groupByPort(tables, wanted) {
 }
 
 /** @param {string} local  Address and port, in hexadecimal digits. */
-function portOf(local) {
+function parsePort(local) {
   return parseInt(local.slice(local.lastIndexOf(':') + 1), 16);
 }
 
@@ -216,7 +216,7 @@ function portOf(local) {
 const TABLE_MAX_BYTES = 4 * 1024 * 1024;
 
 /** @param {string} table */
-function rowsOf(table) {
+function parseRows(table) {
   return tryTo(() => readStart(`/proc/net/${table}`, TABLE_MAX_BYTES), '')
     .split('\n')
     .map((line) => line.trim().split(/\s+/));

@@ -45,20 +45,22 @@ function changeEvents(before, after, method) {
   const old = new Map(before.apps.map((app) => [app.spec.name, app]));
   const ids = new Set(after.apps.flatMap((app) => app.slots.map(({ id }) => id)));
   const changed = after.apps.flatMap((app) => {
-    const was = old.get(app.spec.name) ?? renamedFrom(before, app);
+    const was = old.get(app.spec.name) ?? getRenamed(before, app);
     if (was === app) return [];
-    return was ? changesOf(was, app) : [{ type: 'added', ...placeOf(app), by: app.by, instances: app.slots.length }];
+    return was
+      ? listChanges(was, app)
+      : [{ type: 'added', ...describePlace(app), by: app.by, instances: app.slots.length }];
   });
   const kept = new Set(after.apps.map((app) => app.spec.name));
   const gone = before.apps.filter((app) => !kept.has(app.spec.name) && !app.slots.some(({ id }) => ids.has(id)));
-  return [...changed, ...gone.map((app) => ({ type: 'deleted', ...placeOf(app), by: method }))];
+  return [...changed, ...gone.map((app) => ({ type: 'deleted', ...describePlace(app), by: method }))];
 }
 
 /**
  * @param {Desired} before
  * @param {DesiredApp} app
  */
-function renamedFrom({ apps }, { slots }) {
+function getRenamed({ apps }, { slots }) {
   return apps.find((one) => one.slots.some(({ id }) => slots.some((slot) => slot.id === id)));
 }
 
@@ -66,7 +68,7 @@ function renamedFrom({ apps }, { slots }) {
  * @param {DesiredApp} app
  * @returns {Pick<LoggedEvent, 'app' | 'namespace' | 'generation'>}
  */
-function placeOf({ spec, generation }) {
+function describePlace({ spec, generation }) {
   return { app: spec.name, namespace: spec.namespace, generation };
 }
 
@@ -75,9 +77,9 @@ function placeOf({ spec, generation }) {
  * @param {DesiredApp} after
  * @returns {Untimed[]}
  */
-function changesOf(before, after) {
+function listChanges(before, after) {
   const { by } = after;
-  const place = placeOf(after);
+  const place = describePlace(after);
   const attributes =
     before.spec === after.spec
       ? []
@@ -106,7 +108,7 @@ export function noteRolloutBegun(app) {
   const slots = app.slots.filter((slot) => slot.generation === app.generation);
   return {
     type: 'rollout:began',
-    ...placeOf(app),
+    ...describePlace(app),
     by: app.by,
     cause: app.rollout.cause,
     isGuarded: app.rollout.isGuarded === true,

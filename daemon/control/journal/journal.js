@@ -106,7 +106,7 @@ function processEvents(registry, record, nowMs) {
     type: 'process:event',
     event,
     manually,
-    process: processOf(registry, record, status),
+    process: getProcess(registry, record, status),
     at: death?.atMs ?? nowMs,
   });
   if (type === 'ready') {
@@ -125,7 +125,7 @@ function processEvents(registry, record, nowMs) {
  * @param {ProcessInEvent['status']} status
  * @returns {ProcessInEvent}
  */
-function processOf(registry, { app: name = '', id = -1, slot = 0, generation = 0, instanceId = null, death }, status) {
+function getProcess(registry, { app: name = '', id = -1, slot = 0, generation = 0, instanceId = null, death }, status) {
   const history = registry.histories.get(id) ?? newSlotHistory();
   const instance = registry.instances.get(instanceId ?? '');
   const app = findSlot(registry, id)?.app;

@@ -36,7 +36,7 @@ const RECALLED_BYTES = 256 * 1024;
  */
 export function createEventLog({ path, nowMs, managerLog, limits }) {
   const file = openEventFile(path, limits);
-  const past = pastOf(path, managerLog);
+  const past = readPast(path, managerLog);
   const recall = createRecall(past);
   /** @type {{ count: number, sinceMs: number, reason: string } | null} */
   let lost = null;
@@ -77,7 +77,7 @@ export function createEventLog({ path, nowMs, managerLog, limits }) {
  * @param {string} path
  * @param {ManagerLog} managerLog
  */
-function pastOf(path, managerLog) {
+function readPast(path, managerLog) {
   try {
     return readLastEvents(path, RECALLED_BYTES);
   } catch (error) {

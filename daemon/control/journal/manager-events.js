@@ -37,7 +37,7 @@ export function managerEvent(event, { notice, ...fields } = {}) {
   /** @type {Fields} */
   const given = { message: notice, ...fields };
   return {
-    type: event === 'triggered' ? triggerOf(fields.by) : type,
+    type: event === 'triggered' ? describeTrigger(fields.by) : type,
     ...Object.fromEntries(names.map((name) => [name, given[name]])),
   };
 }
@@ -56,7 +56,7 @@ export function teeToEventLog(managerLog, eventLog) {
 }
 
 /** @param {string} by  For example "memory: 600 MB above 500 MB". */
-function triggerOf(by) {
+function describeTrigger(by) {
   const trigger = by.slice(0, by.indexOf(':'));
   return trigger === 'memory' ? 'limit:memory' : `trigger:${trigger}`;
 }

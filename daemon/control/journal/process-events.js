@@ -45,10 +45,10 @@ export function publishStep({ journal, registry, parts }, seat, happenings) {
   for (const happening of happenings) {
     journal.publish({
       ...happening,
-      ...momentOf(happening.type, instance, parts.clock.nowMs()),
-      ...placeIn(registry, seat, seat.instanceId),
+      ...describeMoment(happening.type, instance, parts.clock.nowMs()),
+      ...describePlace(registry, seat, seat.instanceId),
       pid: instance?.pid || undefined,
-      ...(happening.type === 'rollout:step' ? progressOf(registry, seat) : {}),
+      ...(happening.type === 'rollout:step' ? describeProgress(registry, seat) : {}),
     });
   }
 }
@@ -61,7 +61,13 @@ export function publishStep({ journal, registry, parts }, seat, happenings) {
  * @param {boolean} isAsked
  */
 export function publishDeath({ journal, registry }, label, death, isAsked) {
-  journal.publish({ type: 'died', at: death.atMs, ...placeIn(registry, label, death.instanceId), death, isAsked });
+  journal.publish({
+    type: 'died',
+    at: death.atMs,
+    ...describePlace(registry, label, death.instanceId),
+    death,
+    isAsked,
+  });
 }
 
 /**
@@ -87,10 +93,10 @@ export function catchUp({ registry, parts }) {
   for (const instance of registry.instances.values()) {
     const { instanceId, label, pid, startedAtMs, isStray } = instance;
     if (isStray || startedAtMs === null || startedAtMs < eventLog.sinceMs) continue;
-    const place = { ...placeIn(registry, label, instanceId), pid };
-    eventLog.note({ type: 'started', ...momentOf('started', instance, clock.nowMs()), ...place });
+    const place = { ...describePlace(registry, label, instanceId), pid };
+    eventLog.note({ type: 'started', ...describeMoment('started', instance, clock.nowMs()), ...place });
     if (!instance.exit && findSeatOfInstance(registry, instanceId)?.life.state === 'up')
-      eventLog.note({ type: 'ready', ...momentOf('ready', instance, clock.nowMs()), ...place });
+      eventLog.note({ type: 'ready', ...describeMoment('ready', instance, clock.nowMs()), ...place });
   }
 }
 
@@ -99,7 +105,7 @@ export function catchUp({ registry, parts }) {
  * @param {Instance | undefined} instance
  * @param {number} nowMs
  */
-function momentOf(type, instance, nowMs) {
+function describeMoment(type, instance, nowMs) {
   const startedAtMs = instance?.startedAtMs ?? nowMs;
   if (type === 'started') return { at: startedAtMs };
   return type === 'ready'
@@ -112,7 +118,7 @@ function momentOf(type, instance, nowMs) {
  * @param {Pick<Label, 'id' | 'name' | 'slot' | 'generation'>} place
  * @param {string | null} instanceId
  */
-function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
+function describePlace({ desired }, { id, name, slot, generation }, instanceId) {
   return {
     app: name,
     namespace: findApp(desired, name)?.spec.namespace ?? 'default',
@@ -129,7 +135,7 @@ function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
  * @param {Registry} registry
  * @param {Seat} seat
  */
-function progressOf(registry, { name }) {
+function describeProgress(registry, { name }) {
   const slots = findApp(registry.desired, name)?.slots.filter((slot) => slot.former && slot.want === 'up') ?? [];
   const step = slots.filter((slot) => findSeat(registry, slot)?.life.state === 'up').length;
   return { type: step === 1 ? 'rollout:canary' : 'rollout:step', step, of: slots.length };
@@ -145,12 +151,12 @@ const CHARS_KEPT = 1_000;
  */
 export function lastWords(lines) {
   const words = findErrorLine(lines);
-  const kept = endOf(lines);
+  const kept = describeEnding(lines);
   return { ...(words ? { words } : {}), ...(kept.length > 0 ? { lines: kept } : {}) };
 }
 
 /** @param {string[]} lines */
-function endOf(lines) {
+function describeEnding(lines) {
   let left = CHARS_KEPT;
   return lines
     .slice(-LINES_KEPT)

@@ -119,7 +119,7 @@ export function createAppLogs({
   function newlyAttached(place, isAdopted) {
     /** @type {Attached} */
     const one = { place, taps: [] };
-    one.taps = STREAMS.map((name) => ({ stream: streamOf(one, name), reader: null, isWaiting: false }));
+    one.taps = STREAMS.map((name) => ({ stream: getStream(one, name), reader: null, isWaiting: false }));
     if (isAdopted) for (const { stream } of one.taps) stream.adopt();
     return one;
   }
@@ -129,7 +129,7 @@ export function createAppLogs({
    * @param {StreamName} name
    * @param {LogStream} [before]
    */
-  function streamOf(one, name, before) {
+  function getStream(one, name, before) {
     const ship = (/** @type {Buffer} */ chunk) => shippers.send(one.place, name, chunk);
     const stream = createLogStream(one.place, name, { files, followers, nowMs, ship, foreground, onLost, before });
     for (const path of stream.files) files.hold(path, one.place);
@@ -142,13 +142,13 @@ export function createAppLogs({
    */
   function move(one, place) {
     for (const { reader } of one.taps) reader?.drain();
-    const isOtherwise = !isDeepStrictEqual(shapeOf(one.place), shapeOf(place));
+    const isOtherwise = !isDeepStrictEqual(getShape(one.place), getShape(place));
     one.place = place;
     one.taps.forEach((tap, at) => {
       const before = tap.stream;
       if (isOtherwise) {
         before.leave();
-        tap.stream = streamOf(one, STREAMS[at], before);
+        tap.stream = getStream(one, STREAMS[at], before);
       } else {
         for (const path of before.files) files.hold(path, place);
       }
@@ -257,7 +257,7 @@ export function createAppLogs({
  * targets.
  * @param {LogPlace} place
  */
-function shapeOf({ limits: _, ship: __, ...shape }) {
+function getShape({ limits: _, ship: __, ...shape }) {
   return shape;
 }
 

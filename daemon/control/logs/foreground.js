@@ -168,11 +168,11 @@ function createForeground(socket, { clock, onGone }) {
         lose(place.name, chunk);
         return null;
       }
-      const sent = send(outputFrame(headOf(place, stream, clock), chunk));
+      const sent = send(outputFrame(formatHead(place, stream, clock), chunk));
       return isDropping ? null : sent;
     },
     end(place, stream) {
-      void send(outputFrame({ ...headOf(place, stream, clock), isEnd: true }, Buffer.alloc(0)));
+      void send(outputFrame({ ...formatHead(place, stream, clock), isEnd: true }, Buffer.alloc(0)));
     },
     lossesOf: (name) => losses.get(name) ?? null,
     notices: () =>
@@ -200,7 +200,7 @@ function createForeground(socket, { clock, onGone }) {
  * @param {LogStream} stream
  * @param {Clock} clock
  */
-function headOf({ instanceId, id, name }, stream, clock) {
+function formatHead({ instanceId, id, name }, stream, clock) {
   return { instanceId, id, name, stream, atMs: clock.nowMs() };
 }
 

@@ -50,9 +50,9 @@ const NO_UTF8 = '\u00ff';
  */
 export function createLineFormat({ logType, logDateFormat, name, id, stream, nowMs }) {
   const dateOf = logDateFormat === null ? null : createDateFormat(logDateFormat);
-  if (logType !== 'json') return dateOf && formatOf(prefixWriter(dateOf), nowMs);
-  const isoDateOf = (/** @type {number} */ atMs) => new Date(atMs).toISOString();
-  return formatOf(jsonWriter({ name, id, stream, dateOf: dateOf ?? isoDateOf }), nowMs);
+  if (logType !== 'json') return dateOf && chooseFormat(prefixWriter(dateOf), nowMs);
+  const getIsoDate = (/** @type {number} */ atMs) => new Date(atMs).toISOString();
+  return chooseFormat(jsonWriter({ name, id, stream, dateOf: dateOf ?? getIsoDate }), nowMs);
 }
 
 /**
@@ -72,7 +72,7 @@ export function createPlainFormat() {
  * @param {() => number} nowMs
  * @returns {LineFormat}
  */
-function formatOf(write, nowMs) {
+function chooseFormat(write, nowMs) {
   const lines = createWholeLines();
   const written = (/** @type {Piece[]} */ pieces, /** @type {number} */ atMs) =>
     join(pieces.map(({ bytes, isPart }) => Buffer.from(write(bytes, atMs, isPart), 'latin1')));

@@ -61,7 +61,7 @@ function logFields(spec) {
     overflow: spec.logOverflow,
     rateLimitBytes: spec.logRateLimitBytes,
     ship: spec.logShip,
-    limits: limitsOf(spec),
+    limits: getLimits(spec),
   };
 }
 
@@ -69,7 +69,7 @@ function logFields(spec) {
  * @param {AppSpec} spec
  * @returns {GivenLimits}
  */
-function limitsOf({ logMaxSizeBytes, logInterval, logMaxFiles, logMaxAgeMs, logMaxTotalBytes, logCompress }) {
+function getLimits({ logMaxSizeBytes, logInterval, logMaxFiles, logMaxAgeMs, logMaxTotalBytes, logCompress }) {
   return {
     maxSizeBytes: logMaxSizeBytes,
     interval: logInterval,

@@ -162,7 +162,7 @@ function retire(context, seat, { drain }) {
  * @param {'handover' | 'finish'} drain
  */
 export function retireInstance(context, { instanceId, label }, drain) {
-  tell(context, 'retire', { instanceId, drain, ...stopOf(context.registry, instanceId, label) });
+  tell(context, 'retire', { instanceId, drain, ...buildStop(context.registry, instanceId, label) });
 }
 
 /**
@@ -172,7 +172,7 @@ export function retireInstance(context, { instanceId, label }, drain) {
  * @param {string} instanceId
  * @param {Instance['label']} label
  */
-function stopOf(registry, instanceId, label) {
+function buildStop(registry, instanceId, label) {
   const app = findApp(registry.desired, label.name);
   const spec = findSeatOfInstance(registry, instanceId)?.spec ?? (app && getSpec(app, label.generation));
   return spec ? stopSettings(spec) : label.stop;

@@ -214,7 +214,7 @@ function exited(context, instance, { code, signal, atMs }) {
   const history = getSlotHistory(context.registry, instance.label.id);
   if (!hasRecorded(history, instance.instanceId)) {
     const asked = history.asked[instance.instanceId] ?? null;
-    noteDeath(context, instance, deathOf(context, instance, { asked, lastLines, uptimeMs }), asked !== null);
+    noteDeath(context, instance, buildDeath(context, instance, { asked, lastLines, uptimeMs }), asked !== null);
     // If the instance has a seat, the seat's step writes the note.
     if (!seat) writeNote(context, instance.label.id);
   }
@@ -222,7 +222,7 @@ function exited(context, instance, { code, signal, atMs }) {
 }
 
 /** @param {Instance} instance */
-function failureOf({ listenFailure, addresses }) {
+function buildFailure({ listenFailure, addresses }) {
   return listenFailure && (addresses.length === 0 || listenFailure.isUdp) ? { listenFailure } : {};
 }
 
@@ -232,7 +232,7 @@ function failureOf({ listenFailure, addresses }) {
  * @param {{ asked: Asked | null, lastLines: string[], uptimeMs: number }} o
  * @returns {RecordedDeath}
  */
-function deathOf({ parts }, instance, { asked, lastLines, uptimeMs }) {
+function buildDeath({ parts }, instance, { asked, lastLines, uptimeMs }) {
   const { instanceId, pid, signalledBy, isOrphan } = instance;
   const { code, signal, atMs } = /** @type {Exit} */ (instance.exit);
   const hasOomKillGrown = parts.oom.hasGrown;
@@ -246,7 +246,7 @@ function deathOf({ parts }, instance, { asked, lastLines, uptimeMs }) {
     uptimeMs,
     wasReady: wasServing(instance),
     lastLines,
-    ...failureOf(instance),
+    ...buildFailure(instance),
   };
 }
 

@@ -35,8 +35,8 @@ export function reconcile(context, name) {
     superviseRollout(context, name); // May change the desired state.
     const app = findApp(registry.desired, name);
     const actions = plan(
-      goalOf(registry, app),
-      listSeats(registry, name).map((seat) => seatViewOf(registry, seat)),
+      getGoal(registry, app),
+      listSeats(registry, name).map((seat) => buildSeatView(registry, seat)),
     );
     if (actions.length === 0) break;
     for (const action of actions) carryOut(context, app, action);
@@ -50,7 +50,7 @@ export function reconcile(context, name) {
  * @param {DesiredApp | null} app
  * @returns {Goal}
  */
-function goalOf(registry, app) {
+function getGoal(registry, app) {
   if (!app) return { slots: [], rollout: { maxSurge: 0, maxUnavailable: 1 } };
   return { slots: app.slots.map((slot) => goalSlot(registry, slot)), rollout: app.rollout };
 }
@@ -87,7 +87,7 @@ function goalSlot(registry, slot) {
  * @param {Seat} seat
  * @returns {SeatView}
  */
-function seatViewOf({ instances }, { id, generation, life, spec, instanceId }) {
+function buildSeatView({ instances }, { id, generation, life, spec, instanceId }) {
   const { state, hasFailed, asked } = life;
   const isClosing =
     state === 'stopping' &&
@@ -116,7 +116,7 @@ function openSeat(registry, app, { id, generation }) {
     slot,
     name: app?.spec.name ?? '',
     spec: app ? getSpec(app, generation) : null,
-    begunBy: app && beginningOf(registry, app, id),
+    begunBy: app && getCause(registry, app, id),
   });
 }
 
@@ -127,7 +127,7 @@ function openSeat(registry, app, { id, generation }) {
  * @param {number} id
  * @returns {Seat['begunBy']}
  */
-function beginningOf(registry, { rollout }, id) {
+function getCause(registry, { rollout }, id) {
   if (getSlotHistory(registry, id).spawns === 0) return 'start';
   return rollout.cause === 'orphan' || rollout.failure ? null : rollout.cause;
 }

@@ -63,20 +63,20 @@ const GAUGES = [
   ['worker_gc_ratio', 'Fraction of the last second that garbage collection took.', ({ gcMsPerS }) => seconds(gcMsPerS)],
   ['worker_active_handles', 'Handles that keep its event loop alive.', ({ handles }) => handles],
   ['worker_open_connections', 'Open connections of its servers.', ({ connections }) => connections],
-  ['http_active_requests', 'Requests that are not answered yet.', countOf((http) => http.activeRequests)],
+  ['http_active_requests', 'Requests that are not answered yet.', countProcesses((http) => http.activeRequests)],
 ];
 
 /** @type {typeof GAUGES} */
 const COUNTERS = [
   ['worker_cpu_seconds', 'CPU time of its processes, across restarts and reloads.', ({ cpuMs }) => seconds(cpuMs)],
   ['worker_restarts', 'Restarts since it was created or reset.', ({ restarts }) => restarts],
-  ['http_requests', 'Requests whose head was received.', countOf(({ totals }) => totals.requests)],
+  ['http_requests', 'Requests whose head was received.', countProcesses(({ totals }) => totals.requests)],
   [
     'http_aborted_requests',
     'Requests whose connection ended before the answer did.',
-    countOf(({ totals }) => totals.aborted),
+    countProcesses(({ totals }) => totals.aborted),
   ],
-  ['http_websocket_upgrades', 'Connections that became WebSockets.', countOf(({ totals }) => totals.upgrades)],
+  ['http_websocket_upgrades', 'Connections that became WebSockets.', countProcesses(({ totals }) => totals.upgrades)],
 ];
 
 /** @type {[name: string, help: string, of: (host: HostSample) => number | null][]} */
@@ -102,7 +102,7 @@ export function buildFamilies({ sample, latencies }, version) {
   const points = (/** @type {Of} */ of) =>
     workers.flatMap((worker) => {
       const value = of(worker);
-      return value === null ? [] : [{ labels: labelsOf(worker), value }];
+      return value === null ? [] : [{ labels: buildLabels(worker), value }];
     });
   const families = [
     family('gauge', 'build_info', 'Always 1; the version is in the label.', [{ labels: { version }, value: 1 }]),
@@ -139,7 +139,7 @@ export function buildFamilies({ sample, latencies }, version) {
       'Responses, by class of status.',
       workers.filter(counts).flatMap((worker) =>
         CLASSES.map((code) => ({
-          labels: { ...labelsOf(worker), code },
+          labels: { ...buildLabels(worker), code },
           value: worker.http?.totals.responses[code] ?? 0,
         })),
       ),
@@ -150,7 +150,7 @@ export function buildFamilies({ sample, latencies }, version) {
       'Time from the head of a request to the end of its response.',
       workers.flatMap((worker) => histogram(worker, latencies.get(worker.id))),
     ),
-    family('gauge', 'custom', 'Metrics that apps report themselves (axm:monitor).', workers.flatMap(customOf)),
+    family('gauge', 'custom', 'Metrics that apps report themselves (axm:monitor).', workers.flatMap(buildCustom)),
   ];
   return families.filter((one) => one.points.length > 0);
 }
@@ -167,7 +167,7 @@ function counts({ http, elu }) {
  * @param {(http: HttpSample) => number} of
  * @returns {Of}
  */
-function countOf(of) {
+function countProcesses(of) {
   return (worker) => (counts(worker) ? (worker.http ? of(worker.http) : 0) : null);
 }
 
@@ -175,7 +175,7 @@ function countOf(of) {
  * Labels belong to the slot, so they stay the same with each new process.
  * @param {WorkerSample} worker
  */
-function labelsOf({ name, slot, namespace }) {
+function buildLabels({ name, slot, namespace }) {
   return { app: name, instance: String(slot), namespace };
 }
 
@@ -189,21 +189,21 @@ function histogram(worker, latency) {
   const buckets = [...BUCKET_STEPS, latency.steps.length - 1].map((last, at) =>
     latency.steps.slice(at === 0 ? 0 : BUCKET_STEPS[at - 1] + 1, last + 1).reduce((sum, count) => sum + count, 0),
   );
-  return [{ labels: labelsOf(worker), bounds: BOUNDS, counts: buckets, sum: latency.durationMs / 1000 }];
+  return [{ labels: buildLabels(worker), bounds: BOUNDS, counts: buckets, sum: latency.durationMs / 1000 }];
 }
 
 /**
  * @param {WorkerSample} worker
  * @returns {Point[]}
  */
-function customOf(worker) {
+function buildCustom(worker) {
   return Object.entries(worker.custom ?? {}).flatMap(([name, metric]) => {
-    const value = numberOf(metric?.value);
+    const value = toNumber(metric?.value);
     if (!Number.isFinite(value)) return [];
     return [
       {
         labels: {
-          ...labelsOf(worker),
+          ...buildLabels(worker),
           name,
           ...(typeof metric.unit === 'string' && metric.unit !== '' ? { unit: metric.unit } : {}),
         },
@@ -217,7 +217,7 @@ function customOf(worker) {
  * @param {unknown} value  "12.5ms" counts as a number, as in PM2.
  * @returns {number}  NaN if it is not a number.
  */
-function numberOf(value) {
+function toNumber(value) {
   return typeof value === 'string' || typeof value === 'number' ? Number.parseFloat(`${value}`) : NaN;
 }
 

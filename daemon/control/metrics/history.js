@@ -41,7 +41,7 @@ export function createHistory(worst) {
     const at = Math.floor(tick / FINE_PER_COARSE) % COARSE;
     for (const all of kept.values())
       for (const [series, rings] of all.entries())
-        if (rings) rings.coarse[at] = foldValues(lastOf(rings.fine, tick, FINE_PER_COARSE), worst[series]);
+        if (rings) rings.coarse[at] = foldValues(getLast(rings.fine, tick, FINE_PER_COARSE), worst[series]);
   }
 
   return {
@@ -88,8 +88,8 @@ export function createHistory(worst) {
       if (!rings) return Array.from({ length: points }, () => null);
       const values =
         stepMs === 1000
-          ? lastOf(rings.fine, tick, points)
-          : lastOf(rings.coarse, Math.floor((tick - 1) / FINE_PER_COARSE), points);
+          ? getLast(rings.fine, tick, points)
+          : getLast(rings.coarse, Math.floor((tick - 1) / FINE_PER_COARSE), points);
       return values.map((value) => (Number.isNaN(value) ? null : Math.round(value * 100) / 100));
     },
     /** @param {1000 | 10000} stepMs */
@@ -103,7 +103,7 @@ export function createHistory(worst) {
  * @param {number} count
  * @returns {number[]}  Oldest first.
  */
-function lastOf(ring, last, count) {
+function getLast(ring, last, count) {
   return Array.from(
     { length: count },
     (_, at) => ring[(((last - count + 1 + at) % ring.length) + ring.length) % ring.length],

@@ -22,7 +22,7 @@ export function createHostReader(home) {
     const total = now.total - before.total;
     const cpu = total > 0 ? Math.round((1 - (now.idle - before.idle) / total) * 1000) / 10 : 0;
     before = now;
-    if (looks++ % DISK_EVERY === 0) disk = diskOf(home);
+    if (looks++ % DISK_EVERY === 0) disk = readDisk(home);
     const [load1, load5, load15] = loadavg();
     const memoryTotalBytes = totalmem();
     return {
@@ -56,7 +56,7 @@ function cpuTimes() {
 }
 
 /** @param {string} home */
-function diskOf(home) {
+function readDisk(home) {
   try {
     const { blocks, bavail, bfree, bsize } = statfsSync(home);
     // Space that is reserved for root counts neither as used nor as free.

@@ -32,7 +32,7 @@ export function keepServed(history, instanceId, report) {
   const { latency, ...totals } = addTotals(served, [http]);
   const from = [...(served?.from ?? []), instanceId].slice(-FROM_KEPT);
   // Requests that were open when the process ended count as aborted.
-  history.served = { from, ...totals, aborted: totals.aborted + http.active, latency: pairsOf(latency) };
+  history.served = { from, ...totals, aborted: totals.aborted + http.active, latency: getPairs(latency) };
 }
 
 /**
@@ -104,7 +104,7 @@ function count(value) {
 }
 
 /** @param {number[]} steps */
-function pairsOf(steps) {
+function getPairs(steps) {
   return steps.flatMap((count, step) => (count > 0 ? [step, count] : []));
 }
 

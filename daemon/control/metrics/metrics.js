@@ -139,7 +139,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     }
     for (const [id, own] of pids) {
       const key = keys.get(id);
-      if (key !== undefined) slots.put(key, valuesOf(own.map(sampler.usageOf), tracks.get(id) ?? [], heardAtMs()));
+      if (key !== undefined) slots.put(key, getValues(own.map(sampler.usageOf), tracks.get(id) ?? [], heardAtMs()));
     }
   }
 
@@ -215,7 +215,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
  * @param {Track[]} tracks
  * @param {number} nowMs
  */
-function valuesOf(usages, tracks, nowMs) {
+function getValues(usages, tracks, nowMs) {
   const sum = (/** @type {number[]} */ values) => values.reduce((total, value) => total + value, 0);
   const rates = tracks.filter(({ last }) => last.http !== null).map((track) => computeRates(track, nowMs));
   const serves = rates.length > 0;

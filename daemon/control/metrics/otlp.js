@@ -20,7 +20,11 @@ export function toOtlp(families, { version, atMs }) {
     resourceMetrics: [
       {
         resource: {
-          attributes: attributesOf({ 'service.name': 'nclust', 'service.version': version, 'host.name': hostname() }),
+          attributes: buildAttributes({
+            'service.name': 'nclust',
+            'service.version': version,
+            'host.name': hostname(),
+          }),
         },
         scopeMetrics: [
           {
@@ -29,7 +33,7 @@ export function toOtlp(families, { version, atMs }) {
               name: family.name,
               description: family.help,
               unit: UNITS[family.unit],
-              ...dataOf(family, times),
+              ...buildData(family, times),
             })),
           },
         ],
@@ -42,8 +46,12 @@ export function toOtlp(families, { version, atMs }) {
  * @param {Family} family
  * @param {{ timeUnixNano: string }} times
  */
-function dataOf({ type, points }, times) {
-  const dataPoints = points.map((point) => ({ attributes: attributesOf(point.labels), ...times, ...valueOf(point) }));
+function buildData({ type, points }, times) {
+  const dataPoints = points.map((point) => ({
+    attributes: buildAttributes(point.labels),
+    ...times,
+    ...toValue(point),
+  }));
   if (type === 'gauge') return { gauge: { dataPoints } };
   return type === 'counter'
     ? { sum: { aggregationTemporality: CUMULATIVE, isMonotonic: true, dataPoints } }
@@ -51,7 +59,7 @@ function dataOf({ type, points }, times) {
 }
 
 /** @param {Point} point */
-function valueOf(point) {
+function toValue(point) {
   if ('value' in point) return { asDouble: point.value };
   // Whole numbers of 64 bits are strings in this JSON.
   return {
@@ -63,7 +71,7 @@ function valueOf(point) {
 }
 
 /** @param {Record<string, string>} labels */
-function attributesOf(labels) {
+function buildAttributes(labels) {
   return Object.entries(labels).map(([key, value]) => ({ key, value: { stringValue: value } }));
 }
 
@@ -134,7 +142,7 @@ export function createOtlpSender(url, ask = fetch) {
   return {
     async send(body) {
       queue.push(body);
-      while (queue.length > QUEUE_MAX || (queue.length > 1 && sizeOf(queue) > QUEUE_MAX_BYTES)) {
+      while (queue.length > QUEUE_MAX || (queue.length > 1 && measureSize(queue) > QUEUE_MAX_BYTES)) {
         queue.shift();
         lost += 1;
       }
@@ -151,6 +159,6 @@ export function createOtlpSender(url, ask = fetch) {
 }
 
 /** @param {string[]} texts */
-function sizeOf(texts) {
+function measureSize(texts) {
   return texts.reduce((sum, { length }) => sum + length, 0);
 }

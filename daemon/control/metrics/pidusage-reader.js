@@ -33,7 +33,7 @@ export function createPidusageReader({ stat = askPidusage, nowMono = () => perfo
     // Leaves out missing pids for a while, so that pidusage forgets them. Otherwise, if a new
     // process gets such a pid, pidusage would still read the descriptor of the old process.
     for (const pid of asked) if (!stats[pid]) avoided.set(pid, nowMono() + AVOIDED_MS);
-    return new Map(Object.values(stats).flatMap((one) => (one ? [[one.pid, readingOf(one)]] : [])));
+    return new Map(Object.values(stats).flatMap((one) => (one ? [[one.pid, parseReading(one)]] : [])));
   };
 }
 
@@ -42,7 +42,7 @@ export function createPidusageReader({ stat = askPidusage, nowMono = () => perfo
  * @param {Status} status
  * @returns {Reading}
  */
-function readingOf({ pid, ctime, elapsed, memory }) {
+function parseReading({ pid, ctime, elapsed, memory }) {
   return { start: '', cpuMs: ctime, ageMs: elapsed, memoryBytes: memory, processes: 1, pids: [pid] };
 }
 

@@ -23,7 +23,7 @@ export function expose(families, isOpenMetrics) {
       `# HELP ${name} ${escapeHelp(family.help, isOpenMetrics)}`,
       `# TYPE ${name} ${family.type}`,
       ...(isOpenMetrics && family.unit !== '' ? [`# UNIT ${name} ${family.unit}`] : []),
-      ...family.points.flatMap((point) => samplesOf(family, point)),
+      ...family.points.flatMap((point) => formatSamples(family, point)),
     ];
   });
   return `${[...lines, ...(isOpenMetrics ? ['# EOF'] : [])].join('\n')}\n`;
@@ -33,7 +33,7 @@ export function expose(families, isOpenMetrics) {
  * @param {Family} family
  * @param {Point} point
  */
-function samplesOf({ name, type }, point) {
+function formatSamples({ name, type }, point) {
   if ('value' in point)
     return [
       `${type === 'counter' ? `${name}_total` : name}${labelText(point.labels)} ${prometheusNumber(point.value)}`,
@@ -106,7 +106,7 @@ export async function serveMetrics(target, collect, onFault, o = {}) {
 }
 
 /** @param {string} target  A path, or behind a proxy a whole URL. */
-function pathOf(target) {
+function getPath(target) {
   return target.replace(/^https?:\/\/[^/?#]*/i, '').split('?')[0];
 }
 
@@ -119,7 +119,7 @@ async function answer(request, response, collect) {
   if (!isMeantForUs(request.headers.host)) return respond(response, 403, 'Use the address, or the name "localhost".\n');
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return respond(response, 405, 'Only GET is allowed.\n', { allow: 'GET, HEAD' });
-  if (pathOf(request.url ?? '/') !== '/metrics')
+  if (getPath(request.url ?? '/') !== '/metrics')
     return respond(response, 404, 'Not found. The metrics are at /metrics.\n');
   const isOpenMetrics = /application\/openmetrics-text/.test(request.headers.accept ?? '');
   const text = expose(await collect(), isOpenMetrics);

@@ -78,7 +78,7 @@ export function createReports() {
  * @param {number} nowMs
  */
 export function readGauges({ last, before, seenAtMs }, nowMs) {
-  const ageMs = ageOf(last, seenAtMs, nowMs);
+  const ageMs = getAge(last, seenAtMs, nowMs);
   // A blocked event loop cannot report its delay and its use, so the age of the last report counts.
   const heldUpMs = isLate(ageMs) ? ageMs : 0;
   const [p50, p99, max] = last.delayMs;
@@ -113,7 +113,7 @@ export const NO_GAUGES = /** @type {any} */ (
  * @param {number} nowMs
  */
 export function computeRates({ last, before, seenAtMs }, nowMs) {
-  if (isLate(ageOf(last, seenAtMs, nowMs))) return { requestsPerS: 0, errorsPerS: 0 };
+  if (isLate(getAge(last, seenAtMs, nowMs))) return { requestsPerS: 0, errorsPerS: 0 };
   const errors = (/** @type {Report | null} */ report) => report?.http?.responses[4] ?? 0;
   return {
     requestsPerS: rate(last.http?.requests ?? 0, before?.http?.requests ?? 0, last, before),
@@ -140,7 +140,7 @@ export function recentLatencies(tracks, reports = RECENT) {
  * @param {number} seenAtMs
  * @param {number} nowMs
  */
-function ageOf({ nextMs }, seenAtMs, nowMs) {
+function getAge({ nextMs }, seenAtMs, nowMs) {
   return Math.max(0, nowMs - seenAtMs - (nextMs - REPORT_MS));
 }
 

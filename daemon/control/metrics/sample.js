@@ -65,11 +65,11 @@ export function takeSamples(registry, isMeant, sources) {
       served: getSlotHistory(registry, id).served ?? null,
     }));
     const own = meant.map((slot, at) => ({
-      ...workerOf(registry, app, slot, overview, standings[at], sources),
+      ...buildWorker(registry, app, slot, overview, standings[at], sources),
       cpuMs: spent.get(slot.id) ?? null,
     }));
     workers.push(...own);
-    apps.push(appOf(app, own, standings, sources.nowMs));
+    apps.push(buildApp(app, own, standings, sources.nowMs));
   }
   return { workers: workers.sort((a, b) => a.id - b.id), apps };
 }
@@ -83,7 +83,7 @@ export function takeSamples(registry, isMeant, sources) {
  * @param {Sources} sources
  * @returns {Omit<WorkerSample, 'cpuMs'>}
  */
-function workerOf(registry, app, slot, overview, standing, { usageOf, trackOf, reportsSinceMs, nowMs }) {
+function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf, reportsSinceMs, nowMs }) {
   const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(registry, app, slot, {
     overview,
     usageOf,
@@ -113,7 +113,7 @@ function workerOf(registry, app, slot, overview, standing, { usageOf, trackOf, r
     ...(track
       ? readGauges(track, nowMs)
       : { ...NO_GAUGES, reportAgeMs: silentMs(app, registry.instances.get(instanceId ?? ''), reportsSinceMs, nowMs) }),
-    http: httpOf([standing], nowMs),
+    http: buildHttp([standing], nowMs),
   };
 }
 
@@ -141,7 +141,7 @@ function silentMs({ spec }, instance, reportsSinceMs, nowMs) {
  * @param {number} nowMs
  * @returns {AppSample}
  */
-function appOf({ spec }, workers, standings, nowMs) {
+function buildApp({ spec }, workers, standings, nowMs) {
   /** @param {keyof CommonSample} key */
   const known = (key) => workers.flatMap((worker) => (typeof worker[key] === 'number' ? worker[key] : []));
   /** @param {keyof CommonSample} key */
@@ -168,7 +168,7 @@ function appOf({ spec }, workers, standings, nowMs) {
     delayMaxMs: worst('delayMaxMs'),
     gcMsPerS: sumOrNull('gcMsPerS'),
     connections: sumOrNull('connections'),
-    http: httpOf(standings, nowMs),
+    http: buildHttp(standings, nowMs),
   };
 }
 
@@ -177,7 +177,7 @@ function appOf({ spec }, workers, standings, nowMs) {
  * @param {number} nowMs
  * @returns {HttpSample | null}
  */
-function httpOf(standings, nowMs) {
+function buildHttp(standings, nowMs) {
   const tracks = standings.flatMap((standing) => standing.tracks);
   const reports = tracks.flatMap(({ last }) => last.http ?? []);
   const served = standings.flatMap((standing) => standing.served ?? []);

@@ -56,7 +56,7 @@ export function createUsageReader({
    * @param {[number, Reading]} read
    * @returns {[number, Usage]}
    */
-  function usageOf([pid, { start, cpuMs, ageMs, memoryBytes, processes }]) {
+  function readUsage([pid, { start, cpuMs, ageMs, memoryBytes, processes }]) {
     const known = befores.get(pid);
     const before = known?.start === start ? known : null;
     const atMono = nowMono();
@@ -73,8 +73,8 @@ export function createUsageReader({
   return async (wanted) => {
     const roots = new Set(readTrees ? wanted.flatMap(({ pid, isTree }) => (isTree ? pid : [])) : []);
     const others = wanted.flatMap(({ pid }) => (roots.has(pid) ? [] : pid));
-    const trees = [...(readTrees?.([...roots]) ?? [])].map(usageOf);
-    const singles = [...(await readPids(others))].map(usageOf);
+    const trees = [...(readTrees?.([...roots]) ?? [])].map(readUsage);
+    const singles = [...(await readPids(others))].map(readUsage);
     const found = new Map([...trees, ...singles]);
     // On Linux, pidusage reports a reused pid as missing at least once. The old values are deleted
     // then, so that the new process does not inherit them.

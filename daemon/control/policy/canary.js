@@ -18,7 +18,7 @@ export function replaceGuarded(views, rollout) {
   // canary.
   const generations = [...new Set(views.map((view) => view.generation))];
   const moves = generations.map((generation) =>
-    movesOf(
+    planMoves(
       views.filter((view) => view.generation === generation),
       rollout,
     ),
@@ -35,7 +35,7 @@ export function replaceGuarded(views, rollout) {
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
-function movesOf(views, rollout) {
+function planMoves(views, rollout) {
   const isProven = views.some((view) => view.current && isUp(view.current));
   return isProven ? parkRelieved(replace(views, rollout), views, rollout) : tryFirst(views, rollout);
 }
@@ -54,7 +54,7 @@ function tryFirst(views, rollout) {
   );
   const { starts, stops } = views.some((view) => view.current)
     ? { starts: besideOthers(views, rollout), stops: [] }
-    : canaryIn(views, rollout);
+    : findCanary(views, rollout);
   const restored = lacking
     .filter((view) => !starts.includes(view))
     .map((view) => ({ id: view.id, generation: view.former?.generation ?? view.generation }));
@@ -68,7 +68,7 @@ function tryFirst(views, rollout) {
  * @param {Goal['rollout']} rollout
  * @returns {{ starts: View[], stops: SeatView[] }}
  */
-function canaryIn(views, rollout) {
+function findCanary(views, rollout) {
   const serving = views.filter((view) => view.old.some(isUp));
   if (rollout.maxSurge > 0)
     return { starts: serving.length > 0 ? besideOthers(views, rollout) : views.slice(0, 1), stops: [] };

@@ -75,8 +75,10 @@ export function plan(goal, seats) {
   const slots = new Map(goal.slots.map((slot) => [slot.id, slot]));
   const unwanted = seats.filter((seat) => slots.get(seat.id)?.want !== 'up' && mayStop(seat));
   const bySlot = groupBySlot(seats);
-  const views = goal.slots.filter((slot) => slot.want === 'up').map((slot) => viewOf(slot, bySlot.get(slot.id) ?? []));
-  const moves = movesFor(views, goal.rollout);
+  const views = goal.slots
+    .filter((slot) => slot.want === 'up')
+    .map((slot) => buildView(slot, bySlot.get(slot.id) ?? []));
+  const moves = planMoves(views, goal.rollout);
   const parks = moves.parks ?? [];
   const alone = views.flatMap(({ old }) => old.filter(({ isAlone }) => isAlone));
   const stops = [...new Set([...unwanted, ...moves.stops, ...alone.filter(mayStop)])];
@@ -89,10 +91,10 @@ export function plan(goal, seats) {
   const isServedOn = seats.some((seat) => isUp(seat) && !leaving.has(seat));
   const back = views.flatMap(({ current }) => (current?.state === 'parked' ? current : []));
   return [
-    ...back.map(actionOf('takeBack')),
-    ...parks.map(actionOf('park')),
-    ...stops.map((seat) => stopOf(seat, isServedOn)),
-    ...starts.map(actionOf('start')),
+    ...back.map(chooseAction('takeBack')),
+    ...parks.map(chooseAction('park')),
+    ...stops.map((seat) => buildStop(seat, isServedOn)),
+    ...starts.map(chooseAction('start')),
   ];
 }
 
@@ -101,7 +103,7 @@ export function plan(goal, seats) {
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
-function movesFor(views, rollout) {
+function planMoves(views, rollout) {
   if (rollout.isClearedFirst) return clearFirst(views);
   if (!rollout.isGuarded) return replace(views, rollout);
   const others = replace(
@@ -128,7 +130,7 @@ function groupBySlot(seats) {
  * @param {SeatView[]} mine
  * @returns {View}
  */
-function viewOf({ id, generation, former }, mine) {
+function buildView({ id, generation, former }, mine) {
   return {
     id,
     generation,
@@ -142,7 +144,7 @@ function viewOf({ id, generation, former }, mine) {
  * @template {'start' | 'park' | 'takeBack'} What
  * @param {What} what
  */
-function actionOf(what) {
+function chooseAction(what) {
   return (/** @type {{ id: number, generation: number }} */ { id, generation }) =>
     /** @type {Action} */ ({ do: what, id, generation });
 }
@@ -152,6 +154,6 @@ function actionOf(what) {
  * @param {boolean} isServedOn  Another seat of the app is up, and keeps serving.
  * @returns {Action}
  */
-function stopOf({ id, generation }, isServedOn) {
+function buildStop({ id, generation }, isServedOn) {
   return { do: 'stop', id, generation, drain: isServedOn ? 'handover' : 'finish' };
 }

@@ -29,10 +29,10 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
  * @returns {{ news: News[], names: Set<string> }}
  */
 export function adopt(context, children) {
-  const known = children.flatMap((child) => instanceOf(context, child) ?? []);
+  const known = children.flatMap((child) => buildInstance(context, child) ?? []);
   known.sort(
     (a, b) =>
-      rankOf(context, a.instance) - rankOf(context, b.instance) ||
+      computeRank(context, a.instance) - computeRank(context, b.instance) ||
       a.instance.label.spawns - b.instance.label.spawns ||
       a.child.startedAtMs - b.child.startedAtMs,
   );
@@ -43,7 +43,7 @@ export function adopt(context, children) {
   restore(context);
   for (const id of [...context.registry.histories.keys()]) forgetSlot(context, id);
   return {
-    news: known.flatMap(({ child }) => newsOf(child)),
+    news: known.flatMap(({ child }) => listNews(child)),
     names: new Set(known.map(({ instance }) => instance.label.name)),
   };
 }
@@ -53,7 +53,7 @@ export function adopt(context, children) {
  * @param {ChildSnapshot} child
  * @returns {{ instance: Instance, child: ChildSnapshot } | null}
  */
-function instanceOf(context, child) {
+function buildInstance(context, child) {
   const written = /** @type {Label | null} */ (child.label);
   if (context.registry.instances.has(child.instanceId) || typeof written?.id !== 'number') return null;
   // Takes the name from the list, because the label may be older than the last rename of the app.
@@ -151,7 +151,7 @@ function seatInstance(context, instance, child) {
  * @param {LoopContext} context
  * @param {Instance} instance
  */
-function rankOf({ registry, parts }, { instanceId, label, isOrphan }) {
+function computeRank({ registry, parts }, { instanceId, label, isOrphan }) {
   const isDrained = isOrphan && getSlotHistory(registry, label.id).asked[instanceId] !== undefined;
   return isDrained && isCautious(registry, parts.clock.nowMs()) ? 1 : 0;
 }
@@ -232,7 +232,7 @@ function wasOldEnough({ spec }, { exit, startedAtMs, bootedAtMs = startedAtMs },
  * @param {ChildSnapshot} child
  * @returns {{ event: 'exited' | 'gone', instanceId: string, data: object }[]}
  */
-function newsOf({ instanceId, exit, isGone, report }) {
+function listNews({ instanceId, exit, isGone, report }) {
   return [
     ...(exit ? [{ event: /** @type {const} */ ('exited'), instanceId, data: exit }] : []),
     ...(isGone ? [{ event: /** @type {const} */ ('gone'), instanceId, data: { report } }] : []),

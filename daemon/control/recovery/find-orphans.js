@@ -62,7 +62,9 @@ export function findOrphans({ home, run, mark, uidsOf, uids, ownUid = process.ge
   const marked = listPids(proc)
     .filter((pid) => mayBeOurs(pid, { uids, ownUid, run, proc }))
     .flatMap((pid) => readMarked(pid, { home, mark, proc }) ?? [])
-    .filter((process) => isOurs(process, { uids: uidsOf(slotOf(process), marker(process) ?? ''), ownUid, run, proc }));
+    .filter((process) =>
+      isOurs(process, { uids: uidsOf(findSlot(process), marker(process) ?? ''), ownUid, run, proc }),
+    );
   const byPid = new Map(marked.map((process) => [process.pid, process]));
   const mains = marked.filter((process) => marker(byPid.get(process.ppid)) !== marker(process));
   const bootMs = Number(/^btime (\d+)$/m.exec(readIfThere(`${proc}/stat`))?.[1] ?? 0) * 1000;
@@ -111,7 +113,7 @@ function isOurs({ pid }, { uids, ownUid, run, proc }) {
 }
 
 /** @param {Process} process */
-function slotOf({ env }) {
+function findSlot({ env }) {
   return Number(env.get('pm_id') ?? Number.NaN);
 }
 
@@ -128,7 +130,7 @@ function describe(process, { instanceId, bootMs, run, proc, ownUid }) {
     startTicks,
     startedAtMs: Math.round(bootMs + (Number(startTicks) / TICKS_PER_SECOND) * 1000),
     name: env.get('name') ?? '',
-    id: slotOf(process),
+    id: findSlot(process),
     outPipe: pipePath([proc, pid, 1, run], ownUid),
     errPipe: pipePath([proc, pid, 2, run], ownUid),
   };

@@ -32,11 +32,11 @@ export async function takeOverOrphans(context, { notes, children, known }) {
   const held = new Set(children.map((child) => child.instanceId));
   const orphans = context.parts
     .findOrphans(
-      (id, instanceId) => (isOfSlot(known.get(instanceId), id) ? uidsOf(findSlot(context.registry, id)?.app) : []),
-      new Set(context.registry.desired.apps.flatMap(uidsOf)),
+      (id, instanceId) => (isOfSlot(known.get(instanceId), id) ? listUids(findSlot(context.registry, id)?.app) : []),
+      new Set(context.registry.desired.apps.flatMap(listUids)),
     )
     .filter((orphan) => !held.has(orphan.instanceId));
-  const labelled = orphans.map((orphan, nth) => ({ orphan, label: labelOf(context, orphan, known, nth) }));
+  const labelled = orphans.map((orphan, nth) => ({ orphan, label: buildLabel(context, orphan, known, nth) }));
   if (orphans.length > 0)
     context.parts.managerLog('orphans-found', {
       count: orphans.length,
@@ -62,7 +62,7 @@ function isOfSlot(known, id) {
 }
 
 /** @param {DesiredApp | undefined} app */
-function uidsOf(app) {
+function listUids(app) {
   return app ? [app, ...(app.previous ?? [])].map(({ spec }) => spec.uid) : null;
 }
 
@@ -75,7 +75,7 @@ function uidsOf(app) {
  * @param {number} nth
  * @returns {Label}
  */
-function labelOf({ parts, registry }, orphan, known, nth) {
+function buildLabel({ parts, registry }, orphan, known, nth) {
   const own = known.get(orphan.instanceId)?.label;
   if (own) return own;
   const found = known.size > 0 ? null : findSlot(registry, orphan.id);

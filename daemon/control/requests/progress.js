@@ -62,8 +62,8 @@ function createReporter({ control, parts }, receipt, client) {
   let hasNews = false;
 
   function report() {
-    const now = progressOf(control.registry, receipt, parts.clock.nowMs());
-    if (reported && isDeepStrictEqual(stepsOf(reported), stepsOf(now))) return;
+    const now = describeProgress(control.registry, receipt, parts.clock.nowMs());
+    if (reported && isDeepStrictEqual(getSteps(reported), getSteps(now))) return;
     reported = now;
     client.notify('progress', now);
     cancel = parts.clock.after(EVERY_MS, () => {
@@ -84,7 +84,7 @@ function createReporter({ control, parts }, receipt, client) {
  * Leaves out the elapsed time, which a client can count on its own.
  * @param {Progress} progress
  */
-function stepsOf({ done, waiting }) {
+function getSteps({ done, waiting }) {
   return [done, waiting.map(({ id, phase }) => [id, phase])];
 }
 
@@ -104,7 +104,7 @@ const PHASES = {
  * @param {number} nowMs
  * @returns {Progress}
  */
-function progressOf(registry, receipt, nowMs) {
+function describeProgress(registry, receipt, nowMs) {
   const { up, gone, token } = receipt;
   const occupied = gone.length > 0 ? occupiedSlots(registry) : new Set();
   const pending = [
@@ -114,7 +114,7 @@ function progressOf(registry, receipt, nowMs) {
     ...gone.filter((id) => occupied.has(id)),
   ];
   const waiting = pending.flatMap((id) =>
-    listSeatsOfSlot(registry, id).flatMap((seat) => waitOf(registry, seat, nowMs) ?? []),
+    listSeatsOfSlot(registry, id).flatMap((seat) => computeWait(registry, seat, nowMs) ?? []),
   );
   return { token, done: up.length + gone.length - pending.length, total: up.length + gone.length, waiting };
 }
@@ -125,7 +125,7 @@ function progressOf(registry, receipt, nowMs) {
  * @param {number} nowMs
  * @returns {Waiting | null}
  */
-function waitOf(registry, seat, nowMs) {
+function computeWait(registry, seat, nowMs) {
   const phase = isLoadingOn(registry, seat) ? 'loading' : PHASES[seat.life.state];
   if (!phase) return null;
   const { id, name, slot } = seat;

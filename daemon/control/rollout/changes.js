@@ -31,12 +31,12 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
     const slots = app.slots.map((slot) => {
       if (!ids.includes(slot.id)) return slot;
       up.push({ id: slot.id, generation });
-      return { ...slot, want: /** @type {const} */ ('up'), generation, former: formerOf(slot, isUp) };
+      return { ...slot, want: /** @type {const} */ ('up'), generation, former: buildFormer(slot, isUp) };
     });
     const isStrict = slots.every((slot) => !slot.former || isSameProgram(getSpec(app, slot.former.generation), spec));
     const previous = [...(app.previous ?? []), { generation: app.generation, spec: app.spec }];
     return setSlots(
-      { ...app, spec, previous, generation, by, rollout: { ...numbersFor(spec, isBeside(app)), isStrict } },
+      { ...app, spec, previous, generation, by, rollout: { ...chooseNumbers(spec, isBeside(app)), isStrict } },
       slots,
     );
   });
@@ -51,7 +51,7 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
  * @returns {DesiredApp}
  */
 export function haltRollout(app, failure, isUp) {
-  const slots = app.slots.map((slot) => (isUp(slot) ? dropFormer(slot) : asBefore(slot)));
+  const slots = app.slots.map((slot) => (isUp(slot) ? dropFormer(slot) : restoreFormer(slot)));
   return setSlots({ ...app, rollout: { ...app.rollout, isGuarded: false, failure } }, slots);
 }
 
@@ -71,7 +71,7 @@ export function rollBack(app, failure) {
     windowEndsAtMs: null,
     failure,
   };
-  return setSlots({ ...app, rollout }, app.slots.map(asBefore));
+  return setSlots({ ...app, rollout }, app.slots.map(restoreFormer));
 }
 
 /**
@@ -89,7 +89,7 @@ export function finishRollout(app) {
  * @param {DesiredSlot} slot
  * @param {RolloutFacts['isUp']} isUp
  */
-function formerOf(slot, isUp) {
+function buildFormer(slot, isUp) {
   return slot.former && !isUp(slot) ? slot.former : { want: slot.want, generation: slot.generation };
 }
 
@@ -97,7 +97,7 @@ function formerOf(slot, isUp) {
  * @param {DesiredSlot} slot
  * @returns {DesiredSlot}
  */
-function asBefore(slot) {
+function restoreFormer(slot) {
   if (!slot.former) return slot;
   return { ...dropFormer(slot), want: slot.former.want === 'down' ? 'down' : 'up', generation: slot.former.generation };
 }
@@ -107,7 +107,7 @@ function asBefore(slot) {
  * @param {boolean} isBeside
  * @returns {Rollout}
  */
-function numbersFor({ maxSurge, maxUnavailable, rollbackWindowMs }, isBeside) {
+function chooseNumbers({ maxSurge, maxUnavailable, rollbackWindowMs }, isBeside) {
   const numbers = isBeside
     ? { maxSurge, maxUnavailable }
     : { maxSurge: 0, maxUnavailable: Math.max(1, maxUnavailable) };

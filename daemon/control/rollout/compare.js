@@ -158,8 +158,8 @@ function findSilence(renewed) {
 function findErrors(renewed, old, nowMs) {
   const recent = sum(renewed.flatMap((sample) => sample.spans.filter((span) => span.atMs > nowMs - RECENT_MS)));
   const before = sum(old.flatMap((sample) => sample.spans));
-  const share = shareOf(recent);
-  const oldShare = shareOf(before);
+  const share = getShare(recent);
+  const oldShare = getShare(before);
   if (share === null || share <= errorLimit(oldShare)) return null;
   return (
     `the new instances answered ${recent.errors} of their last ${recent.responses} requests with a ` +
@@ -171,7 +171,7 @@ function findErrors(renewed, old, nowMs) {
  * @param {Pick<Span, 'responses' | 'errors'>} sums
  * @returns {number | null}  Null: there were too few responses.
  */
-function shareOf({ responses, errors }) {
+function getShare({ responses, errors }) {
   return responses >= RESPONSES_MIN ? errors / responses : null;
 }
 

@@ -28,13 +28,13 @@ export function readReadiness(registry, seat) {
   const { startedAtMs = null } = instance ?? {};
   return {
     isOnProbation: isProbationary,
-    gate: gateOf(registry, seat, isProbationary, instance),
-    ...missingOf(registry, seat, isProbationary, instance),
+    gate: findGate(registry, seat, isProbationary, instance),
+    ...findMissing(registry, seat, isProbationary, instance),
     isProgressing: instance?.isProgressing ?? null,
     mayListenOutside: seat.spec?.mode !== 'cluster',
     isAlone: instance !== null && isListening(instance) && !mayRunBeside(seat, instance),
     startedAtMs,
-    bootedAtMs: bootedAtOf(seat, instance),
+    bootedAtMs: getBootedAt(seat, instance),
   };
 }
 
@@ -117,7 +117,7 @@ export function isExcused(registry, { id, spec }, instance, nowMs) {
  * @param {Instance | null} instance
  * @returns {Readiness['gate']}
  */
-function gateOf(registry, seat, isProbationary, instance) {
+function findGate(registry, seat, isProbationary, instance) {
   if (isProbationary) return isProven(registry, seat) ? 'gated' : 'canary';
   if (!instance?.isGated) return 'open';
   // If the generation was superseded, the instance stays gated until the plan ends it.
@@ -145,7 +145,7 @@ const ELSEWHERE = /(^|\s)--(inspect-brk|inspect-wait|watch|test|run)\b/;
  * @param {Instance | null} instance
  * @returns {number | null}
  */
-function bootedAtOf({ spec }, instance) {
+function getBootedAt({ spec }, instance) {
   const isElsewhere = [...(spec?.interpreterArgs ?? []), spec?.env.NODE_OPTIONS ?? ''].some((text) =>
     ELSEWHERE.test(text),
   );
@@ -162,8 +162,8 @@ const REFUSALS = ['EADDRINUSE', 'EACCES'];
  * @returns {Pick<Readiness,
  *   'missing' | 'isLoading' | 'mayBeLoading' | 'cannotListen' | 'isAddressRefused'>}
  */
-function missingOf(registry, seat, isProbationary, instance) {
-  const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
+function findMissing(registry, seat, isProbationary, instance) {
+  const isLoading = instance !== null && instance.startedAtMs !== null && getBootedAt(seat, instance) === null;
   // With waitReady the message "ready" counts, not the evaluation of the main module.
   const word = seat.spec?.waitReady
     ? instance?.isReady || instance?.isExcused
@@ -193,7 +193,7 @@ function missingOf(registry, seat, isProbationary, instance) {
  */
 function placeMissing(registry, seat, instance) {
   const here = instance?.addresses ?? [];
-  const expected = expectedOf(registry, seat);
+  const expected = listExpected(registry, seat);
   const lacking = expected.filter((one) => !here.some((other) => isSame(one, other)));
   if (lacking.length === 0) return null;
   if (findSlot(registry, seat.id)?.app.rollout.isStrict === false)
@@ -212,7 +212,7 @@ function placeMissing(registry, seat, instance) {
  * @param {Registry} registry
  * @param {Seat} seat
  */
-function expectedOf(registry, seat) {
+function listExpected(registry, seat) {
   const older = listSeats(registry, seat.name).filter(
     (other) =>
       other.generation < seat.generation &&

@@ -22,7 +22,7 @@ import { listSeatsOfSlot } from '../state/registry.js';
 export function reloadError(registry, app, asked) {
   const { name } = app.spec;
   const { kind, reason, slots } = /** @type {Failure} */ (app.rollout.failure);
-  const serving = app.slots.flatMap((slot) => servingIn(registry, app, slot, asked));
+  const serving = app.slots.flatMap((slot) => countServing(registry, app, slot, asked));
   const running = serving.map(({ slot, generation }) => ({ slot, generation }));
   const missing = app.slots.filter(({ slot, want }) => want === 'up' && !serving.some((one) => one.slot === slot));
   const [failure] = slots.flatMap(({ listenFailure }) => listenFailure ?? []);
@@ -63,7 +63,7 @@ export function describeRollback({ spec, rollout: { failure } }) {
  * @param {Receipt['up']} asked
  * @returns {Running[]}
  */
-function servingIn(registry, { rollout }, { id, slot }, asked) {
+function countServing(registry, { rollout }, { id, slot }, asked) {
   const { generation: failed, atMs } = /** @type {Failure} */ (rollout.failure);
   const newest = asked.find((one) => one.id === id)?.generation ?? failed;
   const seats = listSeatsOfSlot(registry, id)
@@ -87,7 +87,7 @@ function describeRunning(serving, missing, kind) {
   const what =
     renewed.length === 0
       ? describeOld(old, kind)
-      : `${slotsOf(renewed)} the new code, ${slotsOf(old)} the old.`.replace(', no instance runs the old', '');
+      : `${getSlots(renewed)} the new code, ${getSlots(old)} the old.`.replace(', no instance runs the old', '');
   if (missing.length === 0) return what;
   const absent =
     missing.length === 1
@@ -117,7 +117,7 @@ function describeOld(old, kind) {
 }
 
 /** @param {{ slot: number }[]} slots */
-function slotsOf(slots) {
+function getSlots(slots) {
   if (slots.length === 0) return 'no instance runs';
   return slots.length === 1
     ? `Instance ${slots[0].slot} runs`

@@ -30,7 +30,7 @@ export function superviseRollout(context, name) {
   const app = findApp(registry.desired, name);
   if (!app?.rollout.isGuarded || registry.ending) return closeWindow(registry, name);
   const slots = app.slots.filter((slot) => slot.former && slot.want === 'up');
-  const fault = faultOf(context, app, slots);
+  const fault = findFault(context, app, slots);
   if (fault) return giveUp(context, app, slots, fault);
   if (slots.some((slot) => !isUp(registry, slot))) return undefined;
   return keepWindowOpen(context, app, slots)
@@ -52,10 +52,10 @@ export function isUp(registry, place) {
  * @param {DesiredSlot[]} slots
  * @returns {Pick<Failure, 'reason' | 'slots'> | null}
  */
-function faultOf({ registry, parts }, app, slots) {
+function findFault({ registry, parts }, app, slots) {
   const failed = slots
     .filter((slot) => findSeat(registry, slot)?.life.state === 'failed')
-    .map((slot) => notUpOf(registry, app, slot));
+    .map((slot) => describeNotUp(registry, app, slot));
   if (failed.length > 0) return { reason: `instance ${failed[0].slot} ${failed[0].reason}`, slots: failed };
   const complaint = findComplaint(registry, app, parts.clock.nowMs());
   return complaint ? { reason: complaint, slots: [] } : null;
@@ -98,7 +98,7 @@ function hasReplaced(registry, { id, former }) {
  * @param {DesiredApp} app
  * @param {DesiredSlot} slot
  */
-function notUpOf(registry, app, { id, slot, generation }) {
+function describeNotUp(registry, app, { id, slot, generation }) {
   const { deaths } = getSlotHistory(registry, id);
   const instanceId = findSeat(registry, { id, generation })?.instanceId;
   const death = deaths.find((one) => one.instanceId === instanceId) ?? deaths.at(-1);

@@ -33,7 +33,7 @@ const MANAGER_TASKS = 2 * TASKS.node;
  */
 export function assertFits(change, { what, registry, limits }) {
   const loads = change.desired.apps
-    .map((app) => ({ name: app.spec.name, spec: app.spec, count: countOf(app, change, registry) }))
+    .map((app) => ({ name: app.spec.name, spec: app.spec, count: countProcesses(app, change, registry) }))
     .filter(({ count }) => count > 0);
   const changed = [
     ...new Set(
@@ -42,7 +42,7 @@ export function assertFits(change, { what, registry, limits }) {
         .map(({ spec }) => spec.name),
     ),
   ];
-  const fault = changed.length > 0 ? faultOf(loads, limits) : null;
+  const fault = changed.length > 0 ? findFault(loads, limits) : null;
   if (!fault) return change;
   throw new NclustError(
     'ERR_NCLUST_PREFLIGHT',
@@ -55,11 +55,11 @@ export function assertFits(change, { what, registry, limits }) {
  * @param {Load[]} loads
  * @param {SystemLimits} limits
  */
-function faultOf(loads, limits) {
+function findFault(loads, limits) {
   const instances = loads.reduce((sum, { count }) => sum + count, 0);
   const files =
     KEEPER_FILES + loads.reduce((sum, { spec, count }) => sum + count * (FILES[spec.kind] + INPUT[spec.mode]), 0);
-  const tasks = MANAGER_TASKS + loads.reduce((sum, { spec, count }) => sum + count * tasksOf(spec), 0);
+  const tasks = MANAGER_TASKS + loads.reduce((sum, { spec, count }) => sum + count * readTasks(spec), 0);
   const those = `${instances} ${instances === 1 ? 'instance' : 'instances'} at once`;
   if (files > limits.files)
     return {
@@ -89,7 +89,7 @@ function faultOf(loads, limits) {
  * @param {Change} change
  * @param {Registry} registry
  */
-function countOf({ spec, slots, rollout }, { up }, registry) {
+function countProcesses({ spec, slots, rollout }, { up }, registry) {
   const serving = new Set(
     listSeats(registry, spec.name)
       .filter(({ life }) => life.state === 'up')
@@ -107,7 +107,7 @@ function countOf({ spec, slots, rollout }, { up }, registry) {
  * If the user sets the size of V8's thread pool, the lower bound is one thread.
  * @param {AppSpec} spec
  */
-function tasksOf({ kind, interpreterArgs, env }) {
+function readTasks({ kind, interpreterArgs, env }) {
   return kind === 'node' && ![...interpreterArgs, env.NODE_OPTIONS ?? ''].some((text) => NAMES_POOL.test(text))
     ? TASKS.node
     : TASKS.exec;

@@ -45,7 +45,7 @@ export function createEnvironment({ clock, secrets, readFile = readWhole }) {
     async read(specs) {
       const wanted = new Map(
         specs.flatMap((spec) =>
-          pathsOf(spec).map((file) => [keyOf(spec, file), { file, name: spec.name, user: readUser(spec) }]),
+          getPaths(spec).map((file) => [getKey(spec, file), { file, name: spec.name, user: readUser(spec) }]),
         ),
       );
       const files = new Map(
@@ -81,7 +81,7 @@ function hasSecrets({ secrets }) {
 }
 
 /** @param {AppSpec} spec */
-function pathsOf({ envFiles, cwd }) {
+function getPaths({ envFiles, cwd }) {
   return envFiles.map((file) => resolve(cwd, file));
 }
 
@@ -90,7 +90,7 @@ function pathsOf({ envFiles, cwd }) {
  * @param {AppSpec} spec
  * @param {string} file
  */
-function keyOf({ uid, gid }, file) {
+function getKey({ uid, gid }, file) {
   return `${uid} ${gid} ${file}`;
 }
 
@@ -100,8 +100,8 @@ function keyOf({ uid, gid }, file) {
  */
 function fill(spec, files) {
   if (spec.envFiles.length === 0 && spec.fileEnv.length === 0) return spec;
-  const fileEnv = pathsOf(spec).map((file) => {
-    const env = files.get(keyOf(spec, file)) ?? spec.fileEnv.find((one) => one.file === file)?.env;
+  const fileEnv = getPaths(spec).map((file) => {
+    const env = files.get(getKey(spec, file)) ?? spec.fileEnv.find((one) => one.file === file)?.env;
     if (env) return { file, env };
     throw badFile(file, spec.name, 'was added by another command in between');
   });

@@ -139,15 +139,15 @@ export function logFiles(spec, id, logs) {
    * @param {string} given
    * @param {'out' | 'err' | null} stream
    */
-  const fileFor = (given, stream) => {
+  const getFile = (given, stream) => {
     if (given === 'NULL' || given === '/dev/null') return '';
     const path = given === '' || isOwnOutput(given) ? given : followLinks(user, withSuffix(given, suffix));
     return path === '' || isOwnOutput(path) ? logFile(logs, spec.name, stream, suffix) : path;
   };
   return {
-    outFile: fileFor(spec.outFile, 'out'),
-    errorFile: fileFor(spec.errorFile, 'err'),
-    logFile: spec.logFile === '' ? '' : fileFor(spec.logFile === 'default' ? '' : spec.logFile, null),
+    outFile: getFile(spec.outFile, 'out'),
+    errorFile: getFile(spec.errorFile, 'err'),
+    logFile: spec.logFile === '' ? '' : getFile(spec.logFile === 'default' ? '' : spec.logFile, null),
   };
 }
 

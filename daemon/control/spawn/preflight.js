@@ -53,7 +53,7 @@ export async function preflight(specs, method) {
  * @param {'reload' | 'restart'} method
  */
 async function checkOne(spec, method) {
-  const fault = faultOf(spec) ?? (await syntaxErrorOf(spec));
+  const fault = findFault(spec) ?? (await findSyntaxError(spec));
   if (fault) throw preflightError(spec, method, fault);
 }
 
@@ -71,9 +71,9 @@ function preflightError({ name }, method, fault) {
 }
 
 /** @param {AppSpec} spec */
-function faultOf(spec) {
+function findFault(spec) {
   const { kind, script, file, cwd } = spec;
-  const port = portsOf(spec).find(isImpossiblePort);
+  const port = listPorts(spec).find(isImpossiblePort);
   if (!isFolder(cwd)) return `its working directory "${cwd}" does not exist`;
   if (!isExecutable(file)) return `its interpreter "${file}" is missing or is not executable`;
   if ((kind === 'node' || isPath(script)) && !isFile(script))
@@ -91,7 +91,7 @@ function isPath(script) {
 }
 
 /** @param {AppSpec} spec */
-function portsOf(spec) {
+function listPorts(spec) {
   const last = typeof spec.instances === 'number' ? Math.max(0, spec.instances - 1) : 0;
   return [0, last].flatMap((slot) => flatten(listLayers(spec, { id: 0, slot }, '')).PORT ?? []);
 }
@@ -110,7 +110,7 @@ function isImpossiblePort(port) {
  * @param {AppSpec} spec
  * @returns {Promise<string | null>}
  */
-async function syntaxErrorOf({ kind, file, script, interpreterArgs, uid, gid }) {
+async function findSyntaxError({ kind, file, script, interpreterArgs, uid, gid }) {
   if (kind !== 'node' || !PARSED.has(extname(script)) || interpreterArgs.some((arg) => CHANGES_LOADING.test(arg)))
     return null;
   const limits = { env: {}, timeoutMs: PARSE_MS, maxBytes: ERRORS_MAX_BYTES, stream: /** @type {const} */ ('stderr') };
@@ -119,7 +119,7 @@ async function syntaxErrorOf({ kind, file, script, interpreterArgs, uid, gid }) 
   const line = errors.split('\n').find((one) => /^\w*SyntaxError/.test(one));
   // Only a syntax error is a fault of the script. A timeout, for example, is not.
   return outcome?.exceeded === null && outcome.code !== 0 && line && !MAYBE_MODULE.test(line)
-    ? `"${script}" does not parse: ${line}${whereIn(errors, script)}`
+    ? `"${script}" does not parse: ${line}${describeLine(errors, script)}`
     : null;
 }
 
@@ -127,7 +127,7 @@ async function syntaxErrorOf({ kind, file, script, interpreterArgs, uid, gid }) 
  * @param {string} stderr  Begins with "file:line".
  * @param {string} script
  */
-function whereIn(stderr, script) {
+function describeLine(stderr, script) {
   const [first] = stderr.split('\n');
   const line =
     first.startsWith(script) || first.startsWith(`file://${script}`) ? /:(\d+)$/.exec(first)?.[1] : undefined;

@@ -43,9 +43,9 @@ export function createSecrets({ clock, readOne = readSecret }) {
 
   return {
     read,
-    known: (app, generation) => kept.get(keyOf(app, generation))?.values ?? null,
+    known: (app, generation) => kept.get(getKey(app, generation))?.values ?? null,
     need(app, generation, spec) {
-      const key = keyOf(app, generation);
+      const key = getKey(app, generation);
       const begun =
         underWay.get(key) ??
         read(spec)
@@ -59,7 +59,7 @@ export function createSecrets({ clock, readOne = readSecret }) {
     },
     keep(desired, app, values) {
       for (const [key, { generation }] of kept) if (!isUsed(desired, key, generation)) kept.delete(key);
-      kept.set(keyOf(app, app.generation), { generation: app.generation, values });
+      kept.set(getKey(app, app.generation), { generation: app.generation, values });
     },
   };
 }
@@ -69,7 +69,7 @@ export function createSecrets({ clock, readOne = readSecret }) {
  * @param {DesiredApp} app
  * @param {number} generation
  */
-function keyOf({ spec, createdAtMs, scope = spec.name }, generation) {
+function getKey({ spec, createdAtMs, scope = spec.name }, generation) {
   return `${scope}\t${createdAtMs}\t${generation}`;
 }
 
@@ -81,7 +81,7 @@ function keyOf({ spec, createdAtMs, scope = spec.name }, generation) {
 function isUsed({ apps }, key, generation) {
   return apps.some(
     (app) =>
-      keyOf(app, generation) === key &&
+      getKey(app, generation) === key &&
       app.slots.some((slot) => slot.generation === generation || slot.former?.generation === generation),
   );
 }

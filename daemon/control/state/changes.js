@@ -80,7 +80,7 @@ export function renew(desired, ids, by, cause = 'restart') {
       up.push({ id: slot.id, generation });
       return { ...dropFormer(slot), want: /** @type {const} */ ('up'), generation };
     });
-    return setSlots({ ...app, generation, by, rollout: rolloutFor(app, slots, cause) }, slots);
+    return setSlots({ ...app, generation, by, rollout: buildRollout(app, slots, cause) }, slots);
   });
   return { desired: next, up, gone: [] };
 }
@@ -235,7 +235,7 @@ function restartAll(change, { name }) {
  * @param {DesiredSlot[]} slots
  * @param {Rollout['cause']} cause
  */
-function rolloutFor(app, slots, cause) {
+function buildRollout(app, slots, cause) {
   // A guarded reload of other slots is in progress and continues, so keep its rollout.
   if (app.rollout.isGuarded && slots.some((slot) => slot.former)) return app.rollout;
   if (cause === 'orphan' && app.spec.kind === 'node') return { maxSurge: 1, maxUnavailable: 0, cause };

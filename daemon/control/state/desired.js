@@ -182,7 +182,7 @@ export function getSpec(app, generation) {
 export function setSlots(app, slots) {
   const used = slots.flatMap((slot) => [slot.generation, ...(slot.former ? [slot.former.generation] : [])]);
   const newest = used.length > 0 ? Math.max(...used) : Infinity;
-  const previous = neededOf(app.previous ?? [], used).filter((past) => past.generation < newest);
+  const previous = selectNeeded(app.previous ?? [], used).filter((past) => past.generation < newest);
   return { ...app, slots, spec: { ...getSpec(app, newest), instances: slots.length }, previous };
 }
 
@@ -190,7 +190,7 @@ export function setSlots(app, slots) {
  * @param {PastSpec[]} previous
  * @param {number[]} used
  */
-function neededOf(previous, used) {
+function selectNeeded(previous, used) {
   return previous.filter((past, at) =>
     used.some(
       (generation) => generation <= past.generation && generation > (previous[at - 1]?.generation ?? -Infinity),

@@ -43,12 +43,12 @@ function withName(app, name) {
 
 /** @param {Registry} registry */
 export function renameRunning(registry) {
-  const nameOf = (/** @type {{ id: number, name: string }} */ { id, name }) =>
+  const getName = (/** @type {{ id: number, name: string }} */ { id, name }) =>
     findSlot(registry, id)?.app.spec.name ?? name;
-  for (const seat of registry.seats.values()) seat.name = nameOf(seat);
+  for (const seat of registry.seats.values()) seat.name = getName(seat);
   for (const instance of registry.instances.values()) {
     const { label, instanceId } = instance;
-    const name = nameOf(label);
+    const name = getName(label);
     if (instance.isStray || name === label.name) continue;
     instance.label = { ...label, name };
     const sample = registry.samples.get(instanceId);

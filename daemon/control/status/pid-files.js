@@ -65,7 +65,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
   /** @param {number} id */
   function tend(id) {
     const before = written.get(id);
-    const place = placeOf(id);
+    const place = describePlace(id);
     if (before?.path === place?.path && before?.pid === place?.pid) return;
     if (before && before.path !== place?.path && readPid(before) === before.pid) remove(before);
     written.delete(id);
@@ -77,20 +77,20 @@ export function createPidFiles(registry, { pids, managerLog }) {
    * @param {number} id
    * @returns {PidFile}
    */
-  function fileOf(spec, id) {
+  function getFile(spec, id) {
     // The default path is in the home, which belongs to the manager's own user.
     return { path: pidFilePath(spec, id, pids), user: spec.pidFile === '' ? null : readUser(spec) };
   }
 
   /** @param {number} id */
-  function placeOf(id) {
-    const seats = listSeatsOfSlot(registry, id).filter((seat) => pidOf(registry, seat.instanceId) > 0);
+  function describePlace(id) {
+    const seats = listSeatsOfSlot(registry, id).filter((seat) => parsePid(registry, seat.instanceId) > 0);
     const seat =
       seats.findLast(({ life }) => life.state === 'up') ??
       seats.find(({ life }) => life.state !== 'stopping') ??
       seats[0];
     if (!seat?.spec) return null;
-    return { ...fileOf(seat.spec, id), pid: pidOf(registry, seat.instanceId) };
+    return { ...getFile(seat.spec, id), pid: parsePid(registry, seat.instanceId) };
   }
 
   /** @param {PidFile & { pid: number }} place */
@@ -98,7 +98,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
     try {
       makeFolderAsUser(user, dirname(path));
       const actor = chooseActor(user, path, { isFollowing: false }) ?? chooseActor(user, path);
-      const fault = faultOf({ path, user: actor });
+      const fault = findFault({ path, user: actor });
       if (fault !== null) throw new Error(fault);
       // Outside of the home, every user may read the file, because other programs use it.
       const mode = dirname(path) === pids ? 0o600 : 0o644;
@@ -107,7 +107,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
       reported.delete(path);
       return true;
     } catch (error) {
-      if (!reported.has(path)) managerLog('pid-file-failed', { path, message: messageOf(error, user) });
+      if (!reported.has(path)) managerLog('pid-file-failed', { path, message: describeFault(error, user) });
       reported.add(path);
       return false;
     }
@@ -118,7 +118,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
     try {
       removeAsUser(user, path);
     } catch (error) {
-      managerLog('pid-file-failed', { path, message: messageOf(error, user) });
+      managerLog('pid-file-failed', { path, message: describeFault(error, user) });
     }
   }
 
@@ -129,7 +129,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
       if (name.endsWith('.pid') && !used.has(join(pids, name))) remove({ path: join(pids, name), user: null });
     for (const app of registry.desired.apps) {
       for (const { id } of app.slots) {
-        const file = fileOf(app.spec, id);
+        const file = getFile(app.spec, id);
         const pid = app.spec.pidFile === '' || used.has(file.path) ? null : readPid(file);
         if (pid !== null && !isThere(pid)) remove(file);
       }
@@ -155,7 +155,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
  * @param {Registry} registry
  * @param {string | null} instanceId
  */
-function pidOf({ instances }, instanceId) {
+function parsePid({ instances }, instanceId) {
   const instance = instances.get(instanceId ?? '');
   return instance && !instance.exit ? instance.pid : 0;
 }
@@ -165,7 +165,7 @@ function pidOf({ instances }, instanceId) {
  * @param {PidFile} file
  * @returns {string | null}  Why control must not replace the file.
  */
-function faultOf({ path, user }) {
+function findFault({ path, user }) {
   const found = statAsUser(user, path, { isFollowing: false });
   if (found?.isSymbolicLink())
     return user ? 'it is a link, which the user of the app could point anywhere' : 'it is a link, but not to a file';
@@ -194,7 +194,7 @@ function replace(path, user, text, mode) {
  * @param {unknown} error
  * @param {User | null} user
  */
-function messageOf(error, user) {
+function describeFault(error, user) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
   return user && code ? `as user ${user.uid}: ${message}` : message;
 }

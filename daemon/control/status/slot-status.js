@@ -120,7 +120,7 @@ export function slotStatus(registry, app, slot, o) {
     addresses: instance?.addresses ?? [],
     waitingFor: registry.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets
       ? 'the values of its secrets'
-      : waitingFor(seat, slot, {
+      : describeWaiting(seat, slot, {
           nowMs: o.nowMs,
           cannotListen: seat ? readReadiness(registry, seat).cannotListen : false,
           isLoadingOn: seat ? isLoadingOn(registry, seat) : false,
@@ -166,7 +166,7 @@ export function briefStatus(registry, { spec }, slot, { overview, usageOf }) {
     memoryBytes: usage?.memoryBytes ?? 0,
     user: spec.user,
     watching: isWatched(spec) && slot.want === 'up',
-    listenFailure: listenFailureOf(registry, slot, seat),
+    listenFailure: describeListenFailure(registry, slot, seat),
   };
 }
 
@@ -177,7 +177,7 @@ export function briefStatus(registry, { spec }, slot, { overview, usageOf }) {
  * @param {DesiredSlot} slot
  * @param {Seat | undefined} seat
  */
-function listenFailureOf(registry, { id, want }, seat) {
+function describeListenFailure(registry, { id, want }, seat) {
   const now = livingInstance(registry, seat)?.listenFailure;
   if (now || want === 'down' || seat?.life.state === 'up') return now ?? null;
   return getSlotHistory(registry, id).deaths.at(-1)?.listenFailure ?? null;
@@ -210,7 +210,7 @@ function withoutSeat(registry, slot, { withProcess }) {
  * @param {DesiredSlot} slot
  * @param {{ nowMs: number, cannotListen: boolean, isLoadingOn: boolean }} o
  */
-function waitingFor(seat, slot, { nowMs, cannotListen, isLoadingOn: isLate }) {
+function describeWaiting(seat, slot, { nowMs, cannotListen, isLoadingOn: isLate }) {
   if (!seat) return slot.want === 'up' ? 'its turn to start' : null;
   const left = seat.untilMs === null ? '' : `${(Math.max(0, seat.untilMs - nowMs) / 1000).toFixed(1)}s`;
   if (seat.life.state === 'backoff') return `the next attempt in ${left}`;

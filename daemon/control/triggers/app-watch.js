@@ -46,7 +46,7 @@ const FILE_STATS = /** @type {Stats} */ ({ isFile: () => true });
  */
 export function watchForApp(
   scope,
-  { clock, open, openFile = watchFileName, identify = identityOf, options, delayMs, onQuiet },
+  { clock, open, openFile = watchFileName, identify = readIdentity, options, delayMs, onQuiet },
 ) {
   const debounce = createDebounce({ clock, delayMs, onQuiet });
   /** @type {Map<string, string | null> | null} */
@@ -179,7 +179,7 @@ export function watchForApp(
 }
 
 /** @type {Identify} */
-async function identityOf(path) {
+async function readIdentity(path) {
   try {
     const found = await stat(path);
     const { size, mtimeMs, ctimeMs } = found;
@@ -193,19 +193,19 @@ async function identityOf(path) {
 function describe({ code, message }) {
   if (code === 'ENOSPC')
     return (
-      `the system cannot watch more files (${limitOf('max_user_watches')}); raise ` +
+      `the system cannot watch more files (${getLimit('max_user_watches')}); raise ` +
       `fs.inotify.max_user_watches with sysctl, watch fewer folders, or set usePolling in watch_options`
     );
   if (code === 'EMFILE')
     return (
-      `the system cannot open more watchers (${limitOf('max_user_instances')}); raise ` +
+      `the system cannot open more watchers (${getLimit('max_user_instances')}); raise ` +
       `fs.inotify.max_user_instances with sysctl`
     );
   return message;
 }
 
 /** @param {string} name */
-function limitOf(name) {
+function getLimit(name) {
   try {
     return `fs.inotify.${name} is ${readFileSync(`/proc/sys/fs/inotify/${name}`, 'latin1').trim()}`;
   } catch {

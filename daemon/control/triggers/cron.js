@@ -38,7 +38,7 @@ export function createCrons({ clock, nextRun = cronerNextRun, managerLog, onDue 
    * @param {string} pattern
    */
   function arm(name, pattern) {
-    const entry = { pattern, atMs: nextOf(name, pattern), cancel: () => {} };
+    const entry = { pattern, atMs: findNext(name, pattern), cancel: () => {} };
     let latestMs = clock.nowMs();
     entries.set(name, entry);
 
@@ -52,7 +52,7 @@ export function createCrons({ clock, nextRun = cronerNextRun, managerLog, onDue 
       const isDue = entry.atMs !== null && nowMs >= entry.atMs;
       const isSetBack = nowMs < latestMs - NAP_MS;
       latestMs = isSetBack ? nowMs : Math.max(latestMs, nowMs);
-      if (isDue || isSetBack) entry.atMs = nextOf(name, pattern);
+      if (isDue || isSetBack) entry.atMs = findNext(name, pattern);
       if (isDue) onDue(name, pattern);
       sleep();
     }
@@ -64,7 +64,7 @@ export function createCrons({ clock, nextRun = cronerNextRun, managerLog, onDue 
    * @param {string} name
    * @param {string} pattern
    */
-  function nextOf(name, pattern) {
+  function findNext(name, pattern) {
     try {
       return nextRun(pattern, clock.nowMs());
     } catch (error) {

@@ -87,17 +87,17 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
       slots.set(one.id, { bytes, misses });
       const most = worst.get(one.name);
       const isHigher = bytes - one.limitBytes > (most ? most.bytes - most.one.limitBytes : 0);
-      if (isHigher && ageOf(one) >= pauseMs(one, misses)) worst.set(one.name, { one, bytes });
+      if (isHigher && getAge(one) >= pauseMs(one, misses)) worst.set(one.name, { one, bytes });
     }
     for (const { one, bytes } of worst.values()) {
       const { misses } = /** @type {MemoryState} */ (slots.get(one.id));
-      slots.set(one.id, { bytes, misses: ageOf(one) < pauseMs(one, misses) + AT_ONCE_MS ? misses + 1 : 0 });
+      slots.set(one.id, { bytes, misses: getAge(one) < pauseMs(one, misses) + AT_ONCE_MS ? misses + 1 : 0 });
       onAbove(one, `${megabytes(bytes)} above ${megabytes(one.limitBytes)}`);
     }
   }
 
   /** @param {Limited} one */
-  function ageOf({ startedAtMs }) {
+  function getAge({ startedAtMs }) {
     const ageMs = clock.nowMs() - startedAtMs;
     // After the wall clock was set back, the age is not known, and counts as old enough.
     return ageMs < 0 ? Infinity : ageMs;

@@ -87,7 +87,7 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
    * @param {ReloadRequest} due
    */
   async function reload(name, due) {
-    await rolloutOver(name);
+    await awaitRollout(name);
     const choose = (/** @type {Desired} */ desired) => {
       const app = findApp(desired, name);
       return app ? due.choose(app) : [];
@@ -103,7 +103,7 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
    * that a client has requested.
    * @param {string} name
    */
-  async function rolloutOver(name) {
+  async function awaitRollout(name) {
     const app = findApp(control.registry.desired, name);
     if (!app?.rollout.isGuarded) return;
     const up = app.slots.filter((slot) => slot.want === 'up').map(({ id, generation }) => ({ id, generation }));

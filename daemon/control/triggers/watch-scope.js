@@ -38,15 +38,15 @@ export function watchScope(
   { cwd, watch, ignoreWatch, watchExtensions, watchOptions },
   { globs, ownFolders, ownFiles },
 ) {
-  const entries = watch.filter((text) => !text.startsWith('!')).map((text) => entryOf(text, cwd, globs));
+  const entries = watch.filter((text) => !text.startsWith('!')).map((text) => getEntry(text, cwd, globs));
   const roots = [...new Set(entries.map(({ root }) => root))];
   const patterns = [
     ...ignoreWatch,
-    ...textsOf(watchOptions.ignored),
+    ...listTexts(watchOptions.ignored),
     ...watch.filter((text) => text.startsWith('!')).map((text) => text.slice(1)),
   ].flatMap((text) => readWatchPattern(text) ?? []);
   const matchers = patterns.map((pattern) => ({
-    matches: matcherOf(pattern, cwd, globs),
+    matches: createMatcher(pattern, cwd, globs),
     isException: pattern.isException,
   }));
   const isOwn = ownership(
@@ -84,7 +84,7 @@ export function watchScope(
  * @param {string} cwd
  * @param {Globs} globs
  */
-function entryOf(text, cwd, globs) {
+function getEntry(text, cwd, globs) {
   const { base, isGlob } = globs.scan(text);
   if (!isGlob) return { root: resolve(cwd, text), accepts: () => true };
   const root = resolve(cwd, base);
@@ -98,7 +98,7 @@ function entryOf(text, cwd, globs) {
  * @param {Globs} globs
  * @returns {(path: string, below: string) => boolean}  `below`: relative to the watched path.
  */
-function matcherOf(pattern, cwd, globs) {
+function createMatcher(pattern, cwd, globs) {
   if (pattern.kind === 'regex') return (path) => pattern.regex.test(isIn(path, cwd) ? `/${relative(cwd, path)}` : path);
   const matches = globs(pattern.glob, { dot: true });
   if (pattern.kind === 'name') return (_path, below) => below.split(sep).some((part) => matches(part));
@@ -129,7 +129,7 @@ function ownership(folders, files) {
 }
 
 /** @param {unknown} given  `ignored` of chokidar: one or several. */
-function textsOf(given) {
+function listTexts(given) {
   return (Array.isArray(given) ? given : [given]).filter((one) => typeof one === 'string');
 }
 

@@ -63,7 +63,7 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
     });
     return watchForApp(scope, {
       clock: parts.clock,
-      open: (o) => share(sameFor(spec, scope, o), o),
+      open: (o) => share(getWatcherKey(spec, scope, o), o),
       identify,
       options: spec.watchOptions,
       delayMs: spec.watchDelayMs,
@@ -76,12 +76,12 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
       const wanted = new Map(apps.map((app) => [app.spec.name, app]));
       for (const [name, { key, watch }] of entries) {
         const app = wanted.get(name);
-        if (app && keyOf(app) === key) continue;
+        if (app && getKey(app) === key) continue;
         watch.close();
         entries.delete(name);
       }
       for (const [name, app] of wanted)
-        if (!entries.has(name)) entries.set(name, { key: keyOf(app), watch: begin(app) });
+        if (!entries.has(name)) entries.set(name, { key: getKey(app), watch: begin(app) });
     },
     describe(name) {
       const watch = entries.get(name)?.watch;
@@ -103,7 +103,7 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
  * If the key changes, watching starts again.
  * @param {DesiredApp} app
  */
-function keyOf({ spec, slots }) {
+function getKey({ spec, slots }) {
   const { watchDelayMs, outFile, errorFile, logFile, pidFile } = spec;
   const ids = slots.map(({ id }) => id);
   return JSON.stringify([...scopeFields(spec), watchDelayMs, outFile, errorFile, logFile, pidFile, ids]);
@@ -115,7 +115,7 @@ function keyOf({ spec, slots }) {
  * @param {WatchScope} scope
  * @param {WatcherOptions} o
  */
-function sameFor(spec, { ownFiles }, { roots, identities }) {
+function getWatcherKey(spec, { ownFiles }, { roots, identities }) {
   return JSON.stringify([...scopeFields(spec), ownFiles, roots, identities]);
 }
 

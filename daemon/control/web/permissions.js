@@ -66,10 +66,10 @@ const FIXED = { events: { types: ['process:event'] } };
  *   with errors of the method.
  */
 export function createPageAnswer(context, mayAct) {
-  const own = { ...context, control: askedBy(context.control, WHO) };
+  const own = { ...context, control: nameClient(context.control, WHO) };
   const answer = createAnswer(own);
   return async (method, params, client) => {
-    const kept = parametersOf(method, mayAct());
+    const kept = readParameters(method, mayAct());
     const given = {
       ...Object.fromEntries(kept.flatMap((key) => (Object.hasOwn(params, key) ? [[key, params[key]]] : []))),
       ...FIXED[method],
@@ -136,7 +136,7 @@ function refused(message) {
  * @param {string} method
  * @param {boolean} mayAct
  */
-function parametersOf(method, mayAct) {
+function readParameters(method, mayAct) {
   if (Object.hasOwn(READINGS, method)) return READINGS[method];
   const isAction = Object.hasOwn(ACTIONS, method);
   if (isAction && mayAct) return ACTIONS[method];
@@ -156,7 +156,7 @@ function parametersOf(method, mayAct) {
  * @param {Control} control
  * @param {string} who
  */
-function askedBy(control, who) {
+function nameClient(control, who) {
   /** @type {Control['mutate']} */
   const mutate = (method, token, change) =>
     control.mutate(method, token, (desired) => {

@@ -50,7 +50,7 @@ async function connectPair(where, createHandle) {
     own.pause(); // Otherwise the socket would read when it connects.
     const address = /** @type {AddressInfo | string} */ (server.address());
     own.connect(typeof address === 'string' ? { path: address } : { host: address.address, port: address.port });
-    const given = acceptFrom(server, own);
+    const given = acceptOwn(server, own);
     await once(own, 'connect');
     return { own, given: await given };
   } finally {
@@ -64,7 +64,7 @@ async function connectPair(where, createHandle) {
  * @param {Socket} own
  * @returns {Promise<Socket>}
  */
-function acceptFrom(server, own) {
+function acceptOwn(server, own) {
   return new Promise((resolve) => {
     server.on('connection', (accepted) => {
       const isOwn = accepted.remotePort === own.localPort && accepted.remoteAddress === own.localAddress;

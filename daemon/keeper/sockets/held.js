@@ -174,7 +174,7 @@ export class HeldSockets {
     try {
       return this.#listeners.bind(child, claim, { boundPort });
     } catch (error) {
-      if (!(/** @type {BindError} */ (error).isForeign) || this.waiting.orphansOf(child).length === 0) throw error;
+      if (!(/** @type {BindError} */ (error).isForeign) || this.waiting.listOrphans(child).length === 0) throw error;
       return this.#listeners.bind(child, claim, { boundPort, beside: true });
     }
   }

@@ -51,13 +51,13 @@ export function createWaiting(children) {
     return true;
   };
 
-  const orphansOf = (/** @type {Child} */ child) =>
+  const listOrphans = (/** @type {Child} */ child) =>
     [...children()].filter(
       (one) => one.isAdopted && !one.exit && one.mode !== 'exec' && one.scope === child.scope && one !== child,
     );
 
   return {
-    orphansOf,
+    listOrphans,
     /**
      * Remembers the port of a released socket for a while, because control and fork-mode processes
      * close their copies of the socket a little later.
@@ -103,7 +103,7 @@ export function createWaiting(children) {
      * @returns {boolean}  false: no orphan listens, or too many requests wait.
      */
     waitForOrphan(child, message) {
-      const orphans = orphansOf(child).filter((orphan) => !orphan.hasUnlistened);
+      const orphans = listOrphans(child).filter((orphan) => !orphan.hasUnlistened);
       for (const orphan of orphans)
         if (!orphan.isAskedToUnlisten) orphan.isAskedToUnlisten = orphan.tell({ act: 'close-listeners' });
       return orphans.length > 0 && add(child, message, () => null);

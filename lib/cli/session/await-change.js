@@ -35,7 +35,7 @@ export async function carryOut(context, method, given, doing) {
   const interrupted = new Promise((_, reject) => {
     interrupt = reject;
   });
-  const release = context.onInterrupt(() => interrupt(goesOn(doing)));
+  const release = context.onInterrupt(() => interrupt(describeInterruption(doing)));
   try {
     return await Promise.race([client.request(method, { ...params, progress: true }), interrupted]);
   } finally {
@@ -65,7 +65,7 @@ function createLoadingNote(context) {
 }
 
 /** @param {string} doing */
-function goesOn(doing) {
+function describeInterruption(doing) {
   return new NclustError(
     'ERR_NCLUST_INTERRUPTED',
     `${doing} goes on in the manager; "nclust list" shows its progress.`,

@@ -40,12 +40,12 @@ export async function run(context, words, options, args) {
     printMessage(
       '--web has no effect: run has no web interface. Inside the container, "nclust list --json" shows the same.',
     );
-  const given = await specsOf(context, words, options, args, printMessage);
-  const outputs = new Map(given.map((spec) => [spec.name, outputsOf(spec)]));
+  const given = await buildSpecs(context, words, options, args, printMessage);
+  const outputs = new Map(given.map((spec) => [spec.name, chooseOutputs(spec)]));
   const { home, leave } = await claimHome(context.env, printMessage);
   try {
     const exitStatus = await runForeground(
-      given.map((spec) => withoutFiles(spec, outputsOf(spec))),
+      given.map((spec) => withoutFiles(spec, chooseOutputs(spec))),
       { delayMs, isAutoExit: options.autoExit !== false },
       {
         home,
@@ -71,7 +71,7 @@ export async function run(context, words, options, args) {
  * @param {string[]} args
  * @param {(sentence: string) => void} printMessage
  */
-async function specsOf(context, words, options, args, printMessage) {
+async function buildSpecs(context, words, options, args, printMessage) {
   const exits = separateExitCodes(options.stopExitCodes ?? []);
   const read = readOptions('start', options.stopExitCodes ? { ...options, stopExitCodes: exits.codes } : options);
   const all = [...words, ...exits.rest];
@@ -99,18 +99,18 @@ async function specsOf(context, words, options, args, printMessage) {
  * @param {AppSpec} spec
  * @returns {Outputs}
  */
-function outputsOf(spec) {
+function chooseOutputs(spec) {
   const user = readUser(spec);
-  const outputFor = (/** @type {string} */ path, /** @type {LogStream} */ stream) => {
+  const chooseOutput = (/** @type {string} */ path, /** @type {LogStream} */ stream) => {
     if (path === '') return stream;
     const target = path.startsWith('/') ? followLinks(user, path) : path;
     if (!isOwnOutput(target)) return null;
     return /(?:stdout|fd\/1)$/.test(target) ? 'out' : /(?:stderr|fd\/2)$/.test(target) ? 'err' : stream;
   };
   return {
-    out: outputFor(spec.outFile, 'out'),
-    err: outputFor(spec.errorFile, 'err'),
-    both: outputFor(spec.logFile, 'out'),
+    out: chooseOutput(spec.outFile, 'out'),
+    err: chooseOutput(spec.errorFile, 'err'),
+    both: chooseOutput(spec.logFile, 'out'),
   };
 }
 

@@ -103,7 +103,7 @@ function classifyTargets(targets, known, context, { read: { name, ...settings },
       if (name === undefined) return [target];
       if (!isFile(resolve(context.cwd, target))) throw notRenamed(target, name);
     }
-    const app = isForced ? null : appOf(target, known, context, { name, ...settings });
+    const app = isForced ? null : buildApp(target, known, context, { name, ...settings });
     if (app === null) fresh.push(target);
     const resting = known.filter((slot) => slot.name === app && isResting(slot));
     if (app !== null && resting.length === 0) throw runsAlready(target, app);
@@ -121,7 +121,7 @@ function classifyTargets(targets, known, context, { read: { name, ...settings },
  * @param {Record<string, any>} settings
  * @returns {string | null}  The app in the list with this script and name.
  */
-function appOf(target, known, context, settings) {
+function buildApp(target, known, context, settings) {
   if (known.length === 0) return null;
   const what = locate(target, resolve(context.cwd, settings.cwd ?? '.'), context);
   const name = settings.name ?? defaultName(target, what);

@@ -25,7 +25,7 @@ export function describeError(error, file) {
   const stack = error.stack ?? '';
   const { line, column } = placeIn(stack, file) ?? { line: null, column: null };
   const message = `${error.name}: ${error.message.split('\n')[0].replace(/[.:]+$/, '')}`;
-  return { message, line, column, hint: hintFor(error.message) };
+  return { message, line, column, hint: findHint(error.message) };
 }
 
 /**
@@ -42,7 +42,7 @@ export function placeIn(stack, file) {
 }
 
 /** @param {string} message */
-function hintFor(message) {
+function findHint(message) {
   if (/is not defined in ES module scope/.test(message))
     return (
       'Its name or package.json makes it an ES module. To use require and module.exports, rename it so ' +

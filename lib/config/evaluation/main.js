@@ -30,7 +30,7 @@ process.channel?.unref();
 evaluate().then((found) => answer(found), fail);
 
 async function evaluate() {
-  const exported = await exportOf(await importConfig(file));
+  const exported = await readExport(await importConfig(file));
   const isFunction = typeof exported === 'function';
   return { ...toPlain(await (isFunction ? exported({ env }) : exported)), isFunction, variables: changedVariables() };
 }
@@ -55,7 +55,7 @@ function answer(message) {
  * default export is one level deeper.
  * @param {Record<string, unknown>} namespace
  */
-async function exportOf(namespace) {
+async function readExport(namespace) {
   const exported = await ('default' in namespace ? namespace.default : { ...namespace });
   const isCompiled =
     typeof exported === 'object' && exported !== null && '__esModule' in exported && 'default' in exported;

@@ -145,7 +145,7 @@ export function completeEntry(entry, choice) {
   if (said.script === undefined) return { ...entry, options: { ...said, ...env } };
   try {
     const options = asServer({ ...said, ...env }, choice);
-    return { ...entry, options: { ...options, name: nameOf(options, choice) } };
+    return { ...entry, options: { ...options, name: getName(options, choice) } };
   } catch (error) {
     return { ...entry, options: { ...said, ...env }, faults: [...entry.faults, toFault(error, entry.keyPath)] };
   }
@@ -170,7 +170,7 @@ function asServer(options, { folder, shellCwd, path }) {
  * @param {Record<string, any>} options
  * @param {Choice} choice
  */
-function nameOf({ name, script, cwd, appendEnvToName }, { env, folder, shellCwd }) {
+function getName({ name, script, cwd, appendEnvToName }, { env, folder, shellCwd }) {
   const isCommand = /\s/.test(script.trim()) && placeScript(script, cwd, { folder, shellCwd }).file === null;
   const byDefault = isCommand ? script.trim().replace(/\s+/g, ' ').slice(0, 100) : scriptName(script, folder);
   return `${name ?? byDefault}${appendEnvToName && env !== null ? `-${env}` : ''}`;

@@ -36,7 +36,7 @@ export async function evaluate(file, { env, version, patience }) {
     serialization: 'advanced',
     stdio: ['inherit', 2, 2, 'ipc'],
   });
-  const answer = await withPatience(file, answerOf(child, file), patience).finally(() => end(child));
+  const answer = await withPatience(file, parseAnswer(child, file), patience).finally(() => end(child));
   if ('error' in answer)
     throw unreadableError(file, answer.error.message, {
       ...answer.error,
@@ -55,7 +55,7 @@ export async function evaluate(file, { env, version, patience }) {
  * @param {string} file
  * @returns {Promise<Answer>}
  */
-function answerOf(child, file) {
+function parseAnswer(child, file) {
   return new Promise((resolve, reject) => {
     child.once('message', (answer) => resolve(/** @type {Answer} */ (answer)));
     child.once('error', (cause) =>
@@ -135,17 +135,17 @@ async function withPatience(file, evaluation, { limitMs, firstWordMs, printMessa
     limitMs === 0
       ? `there is no time limit (${LIMIT_VARIABLE}=0)`
       : `the time limit is ${formatDuration(limitMs)} (${LIMIT_VARIABLE})`;
-  const warnAfter = (/** @type {number} */ ms) =>
+  const getWarn = (/** @type {number} */ ms) =>
     timers.push(
       setTimeout(
         () => {
           printMessage(`"${file}" has been running for ${formatDuration(ms)} and has exported nothing yet; ${until}.`);
-          warnAfter(ms + NEXT_WORD_MS);
+          getWarn(ms + NEXT_WORD_MS);
         },
         ms === firstWordMs ? ms : NEXT_WORD_MS,
       ),
     );
-  warnAfter(firstWordMs);
+  getWarn(firstWordMs);
   try {
     if (limitMs === 0) return await evaluation;
     return await withDeadline(limitMs, evaluation, () => {

@@ -30,10 +30,10 @@ export const STDIN = '-';
 export async function loadConfig(file, { env, version, stdin, patience }) {
   if (file === STDIN) return plain(await parseEither(await stdin(), 'stdin'));
   if (/\.[cm]?[jt]s$/.test(file)) {
-    await textOf(file); // Rejects if the file is missing or unreadable.
+    await toText(file); // Rejects if the file is missing or unreadable.
     return evaluate(file, { env, version, patience: patience() });
   }
-  const text = await textOf(file);
+  const text = await toText(file);
   if (/^\.ya?ml$/.test(extname(file))) return plain(await parseYaml(text, file));
   const content = await parseJson(text, file);
   return plain(basename(file) === 'package.json' ? ofPackage(content, file) : content);
@@ -49,7 +49,7 @@ function plain(value) {
 }
 
 /** @param {string} file */
-async function textOf(file) {
+async function toText(file) {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {

@@ -137,7 +137,7 @@ export async function describeConfig(
   const read = [
     ...shape.apps.map(({ keyPath, entry }) => readEntry(entry, keyPath)),
     ...shape.sites.map(({ keyPath, entry }) => readSite(entry, keyPath)),
-    ...oddities.filter(({ keyPath }) => placeOf(keyPath).isEntry).map(({ keyPath }) => emptyEntry(keyPath)),
+    ...oddities.filter(({ keyPath }) => describePlace(keyPath).isEntry).map(({ keyPath }) => emptyEntry(keyPath)),
   ];
   const deployed = readDeployed(shape.deploy, env);
   const choice = { options, env, deployed: deployed.variables, folder, shellCwd: cwd, path: variables.PATH };
@@ -174,7 +174,7 @@ function placeOddities(oddities, entries) {
   /** @type {string[]} */
   const warnings = [];
   for (const { keyPath, found } of oddities) {
-    const { isWhole, isEntry } = placeOf(keyPath);
+    const { isWhole, isEntry } = describePlace(keyPath);
     const app = entries.find((entry) => entry.keyPath === '' || `${keyPath}.`.startsWith(`${entry.keyPath}.`));
     if (isWhole) faults.push(createFault(keyPath, found, 'plain values'));
     else if (app && isEntry) app.faults.push(createFault(keyPath, found, 'an object that describes an app'));
@@ -188,7 +188,7 @@ function placeOddities(oddities, entries) {
  * @param {string} keyPath
  * @returns {{ isWhole: boolean, isEntry: boolean }}  isWhole: it holds all apps. isEntry: it is one.
  */
-function placeOf(keyPath) {
+function describePlace(keyPath) {
   const key = keyPath.replace(/^((nclust|pm2)\.)+/, '');
   return { isWhole: key === '' || TOP_LEVEL.includes(key), isEntry: /^(nclust|pm2|apps|static)?\[\d+\]$/.test(key) };
 }

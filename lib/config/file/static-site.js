@@ -33,13 +33,13 @@ export function staticSite(entry, where = 'static') {
   const given = {
     port,
     host,
-    path: path ?? folderOf(directory),
+    path: path ?? findFolder(directory),
     spa,
-    ftp: ftp ?? switchOf(directory),
+    ftp: ftp ?? parseSwitch(directory),
     homepage,
     cache,
     cors,
-    ...credentialsOf(basicAuth, where),
+    ...readCredentials(basicAuth, where),
   };
   const serveOptions = {
     ...readVariables(attributes.env ?? {}),
@@ -84,20 +84,20 @@ const KEYS = { username: 'basic_auth.username', password: 'basic_auth.password',
  * `directory` is either the folder to serve, or a boolean that turns the listing on or off.
  * @param {unknown} directory
  */
-function folderOf(directory) {
+function findFolder(directory) {
   return typeof directory === 'string' && !/^(true|false)$/.test(directory) ? directory : undefined;
 }
 
 /** @param {unknown} directory */
-function switchOf(directory) {
-  return folderOf(directory) === undefined ? directory : undefined;
+function parseSwitch(directory) {
+  return findFolder(directory) === undefined ? directory : undefined;
 }
 
 /**
  * @param {any} given
  * @param {string} where
  */
-function credentialsOf(given, where) {
+function readCredentials(given, where) {
   if (given === undefined || given === null || given === false) return {};
   if (!isRecord(given)) throw badKind(`${where}.basic_auth`, given, 'an object with username and password');
   return { basicAuth: true, username: given.username ?? '', password: given.password ?? '' };

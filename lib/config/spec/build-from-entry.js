@@ -68,7 +68,7 @@ export function buildSpecFromEntry(
   } catch (error) {
     return {
       spec: null,
-      faults: [...own, faultFor(error, { keyPath, options, folders: [...new Set([place.cwd, folder, shellCwd])] })],
+      faults: [...own, findFault(error, { keyPath, options, folders: [...new Set([place.cwd, folder, shellCwd])] })],
       warnings: [],
     };
   }
@@ -99,7 +99,7 @@ function forOtherProgram({ name, kind, file, script, interpreter, interpreterArg
  * @param {{ keyPath: string, options: Record<string, any>, folders: string[] }} o
  * @returns {Fault}
  */
-function faultFor(error, { keyPath, options, folders }) {
+function findFault(error, { keyPath, options, folders }) {
   const code = error instanceof NclustError ? error.code : undefined;
   if (code === 'ERR_NCLUST_SCRIPT_NOT_FOUND') {
     const looked = folders.map((one) => `"${one}"`).join(' or ');

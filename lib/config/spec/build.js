@@ -125,7 +125,7 @@ export function locate(target, cwd, { cwd: shellCwd, env, keyPath }) {
   const isWord = !/[ /]/.test(target.trim());
   const file = files.find(isFile) ?? (isWord ? findProgram(target, { path: env.PATH, cwd }) : null);
   if (file) return { script: file, isCommand: false };
-  const main = mainOf(files, keyPath);
+  const main = findMain(files, keyPath);
   if (main) return { script: main, isCommand: false, isFolder: true };
   if (target.trim().includes(' ')) return { script: target.trim(), isCommand: true };
   throw noScriptError(target, files[0]);
@@ -136,7 +136,7 @@ export function locate(target, cwd, { cwd: shellCwd, env, keyPath }) {
  * @param {string[]} folders
  * @param {string | undefined} keyPath
  */
-function mainOf(folders, keyPath) {
+function findMain(folders, keyPath) {
   const own = keyPath === undefined ? folders.filter((folder) => findConfig(folder) === null) : folders;
   return own.map(mainFile).find((file) => file !== null) ?? null;
 }

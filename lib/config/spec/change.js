@@ -28,7 +28,7 @@ export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
   const moved = cwd === undefined ? {} : inFolder(spec, checkFolder(resolve(shellCwd, cwd)));
   const execArgs = isShellCommand(spec) ? shellArgs(spec.script, spec.interpreter, args) : execArgsOf(spec, args);
   const newArgs = args.length === 0 ? {} : { args, execArgs };
-  const owned = uid === undefined && gid === undefined ? {} : ownedBy(spec, { uid, gid });
+  const owned = uid === undefined && gid === undefined ? {} : resolveOwnerFields(spec, { uid, gid });
   const asked = { ...spec, ...moved, ...newArgs, ...owned };
   const run =
     interpreter === undefined && interpreterArgs === undefined
@@ -55,7 +55,7 @@ export function changeSpecs(slots, { read, args, isShellNew }, surroundings) {
   if (fixed.length > 0)
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      `${flagOf(fixed[0])} is for a new app, but "${slots[0].name}" is in the list already.`,
+      `${findFlag(fixed[0])} is for a new app, but "${slots[0].name}" is in the list already.`,
       { hint: `Start it under another --name, or delete it first: nclust delete ${shellQuote(slots[0].name)}` },
     );
   const shellEnv = isShellNew ? { shellEnv: snapshot(surroundings.env) } : {};
@@ -70,7 +70,7 @@ export function changeSpecs(slots, { read, args, isShellNew }, surroundings) {
 }
 
 /** @param {string} key */
-function flagOf(key) {
+function findFlag(key) {
   return longFlag(OPTIONS_OF.start.find((option) => option.key === key)?.flags ?? '') ?? key;
 }
 
@@ -96,7 +96,7 @@ function inFolder(spec, cwd) {
  * @param {{ uid?: string, gid?: string }} given
  * @returns {Partial<AppSpec>}
  */
-function ownedBy(spec, { uid, gid }) {
+function resolveOwnerFields(spec, { uid, gid }) {
   const owner = resolveOwner({ uid: uid ?? (spec.uid === null ? undefined : String(spec.uid)), gid });
   return { uid: owner.uid, gid: owner.gid, user: owner.user, ownerEnv: ownerVariables(owner) };
 }

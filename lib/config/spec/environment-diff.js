@@ -41,7 +41,7 @@ export function envDiff({ spec, effectiveEnv = {}, ...place }, shell, home) {
     const typed = ofOwn(shell, name);
     // A secret is always listed, because its value is masked and cannot be compared.
     if (value === typed && !secrets.has(name)) return [];
-    const origin = value === null ? absence(name, layers, spec) : originOf(name, layers);
+    const origin = value === null ? absence(name, layers, spec) : getOrigin(name, layers);
     if (PASSING.has(name) && (value === null || origin === ORIGINS.shell)) return [];
     const change = typed === null ? 'added' : value === null ? 'removed' : 'changed';
     return [{ name, change, value, shell: typed !== null && secrets.has(name) ? MASK : typed, origin }];
@@ -69,7 +69,7 @@ function ofOwn(env, name) {
  * @param {string} name
  * @param {Layer[]} layers
  */
-function originOf(name, layers) {
+function getOrigin(name, layers) {
   const layer = layers.findLast(({ env }) => Object.hasOwn(env, name));
   if (!layer) return 'settings before the reload that is under way';
   return layer.origin === 'file' ? /** @type {string} */ (layer.file) : ORIGINS[layer.origin];

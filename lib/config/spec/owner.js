@@ -22,7 +22,7 @@ import { NclustError } from '../../shared/errors.js';
  * @returns {Owner}
  */
 export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
-  if (uid === undefined && gid === undefined) return { uid: null, gid: null, user: nameOf(self), home: null };
+  if (uid === undefined && gid === undefined) return { uid: null, gid: null, user: getName(self), home: null };
   if (self !== 0) {
     throw new NclustError(
       'ERR_NCLUST_NOT_PERMITTED',
@@ -31,7 +31,7 @@ export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
     );
   }
   const group = gid === undefined ? null : idOfGroup(gid);
-  if (uid === undefined) return { uid: null, gid: group, user: nameOf(self), home: null };
+  if (uid === undefined) return { uid: null, gid: group, user: getName(self), home: null };
   const entry = passwdEntry(uid);
   if (!entry && !/^\d+$/.test(uid))
     throw new NclustError(
@@ -55,7 +55,7 @@ export function ownerVariables({ home, user }) {
  * Shows the number if there is no account, as for a user id in a container.
  * @param {number} self
  */
-function nameOf(self) {
+function getName(self) {
   return tryTo(() => userInfo().username, String(self));
 }
 

@@ -107,7 +107,7 @@ export class PatternEmitter {
    * @param {boolean} isOnce
    */
   #add(event, listener, isOnce) {
-    this.#entries.push({ event, pattern: patternOf(event), listener, isOnce });
+    this.#entries.push({ event, pattern: compilePattern(event), listener, isOnce });
     this.onAdded();
     return this;
   }
@@ -123,7 +123,7 @@ export class PatternEmitter {
 }
 
 /** @param {string} event */
-function patternOf(event) {
+function compilePattern(event) {
   if (!event.includes('*')) return null;
   const parts = event.split(/\*+/).map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('(.+)')}$`);

@@ -50,11 +50,11 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
   /** @type {Set<Promise<unknown>>} */
   const under = new Set();
 
-  const homeOf = () => own ?? resolveHome(process.env);
+  const readHome = () => own ?? resolveHome(process.env);
 
   async function reach() {
     // Drops warnings, because PM2 accepts unknown attributes without a warning.
-    connecting ??= connect({ home: homeOf(), cwd, onWarning: () => {} });
+    connecting ??= connect({ home: readHome(), cwd, onWarning: () => {} });
     try {
       return await connecting;
     } catch (error) {
@@ -81,7 +81,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
   /** @type {Record<string, (...args: any[]) => Promise<any>>} */
   const ownCalls = {
     async connect(noDaemon) {
-      const there = connecting ? null : await connectOnly(homeOf());
+      const there = connecting ? null : await connectOnly(readHome());
       there?.destroy();
       const isNew = !connecting && !there;
       const nclust = await reach();
@@ -106,7 +106,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
 
     async destroy() {
       await ownCalls.killDaemon();
-      if (isIndependent) await rm(homeOf(), { recursive: true, force: true });
+      if (isIndependent) await rm(readHome(), { recursive: true, force: true });
     },
   };
 

@@ -77,7 +77,7 @@ function downText(name, slots, { worst, crashes, own, nowMs }) {
   const verb = worst.length === slots.length || worst.length === 1 ? 'is' : 'are';
   return (
     `${who} ${verb} ` +
-    `${status}${since(sinceOf(status, worst, { about, crashes }), nowMs)}${reasonOf(status, worst, { about, crashes })}`
+    `${status}${since(describeSince(status, worst, { about, crashes }), nowMs)}${describeReason(status, worst, { about, crashes })}`
   );
 }
 
@@ -137,7 +137,7 @@ function afterRollout(slots, own) {
  * @param {SlotStatus[]} slots
  * @param {{ about: LoggedEvent[], crashes: LoggedEvent[] }} o
  */
-function sinceOf(status, slots, { about, crashes }) {
+function describeSince(status, slots, { about, crashes }) {
   const last = (/** @type {string[]} */ ...types) => about.findLast(({ type }) => types.includes(type))?.at ?? null;
   if (status === 'launching') return oldestStart(slots);
   if (status === 'errored')
@@ -155,7 +155,7 @@ function sinceOf(status, slots, { about, crashes }) {
  * @param {SlotStatus[]} slots
  * @param {{ about: LoggedEvent[], crashes: LoggedEvent[] }} o
  */
-function reasonOf(status, slots, { about, crashes }) {
+function describeReason(status, slots, { about, crashes }) {
   const stop = about.findLast(({ type }) => type === 'stop' || type === 'done');
   if (status === 'stopped' && stop?.type === 'stop')
     return `: ${stop.by?.includes(' ') ? stop.by : `nclust ${stop.by ?? 'stop'}`}`;

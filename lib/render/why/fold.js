@@ -20,8 +20,8 @@ export function foldEvents(events) {
   /** @type {TimeLine[]} */
   const lines = [];
   for (let at = 0; at < kept.length;) {
-    const run = runFrom(kept, at);
-    lines.push(run.length > 1 ? lineOfRun(run.filter(({ type }) => type === kept[at].type)) : lineOf(kept[at]));
+    const run = findRun(kept, at);
+    lines.push(run.length > 1 ? lineOfRun(run.filter(({ type }) => type === kept[at].type)) : formatLine(kept[at]));
     at += run.length;
   }
   return lines;
@@ -60,7 +60,7 @@ function withoutConsequences(events) {
  * @param {LoggedEvent[]} events
  * @param {number} from
  */
-function runFrom(events, from) {
+function findRun(events, from) {
   const first = events[from];
   const isCrash = first.type === 'died' && !isAsked(first);
   if (!isCrash && first.type !== 'ready' && first.type !== 'rollout:step') return [first];
@@ -90,7 +90,7 @@ function isSameDeath(one, other) {
  * @param {LoggedEvent} event
  * @returns {TimeLine}
  */
-function lineOf(event) {
+function formatLine(event) {
   return { at: event.at, text: `${nameSubject([event])}${eventWords(event)}`, style: eventStyle(event), events: 1 };
 }
 
@@ -100,7 +100,7 @@ function lineOf(event) {
  */
 function lineOfRun(run) {
   const [first, last] = [run[0], run[run.length - 1]];
-  if (run.length === 1) return lineOf(first);
+  if (run.length === 1) return formatLine(first);
   const line = { at: last.at, style: eventStyle(last), events: run.length };
   if (first.type === 'died')
     return { ...line, text: `${nameSubject(run)}crashed ${run.length} times ${describeRun(run)}` };

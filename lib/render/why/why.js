@@ -36,8 +36,8 @@ export function explainData({ stories, isRunning, sinceMs, lines }, nowMs = Date
       status,
       answer: text,
       next,
-      waitingFor: waitingOf(story),
-      timeline: lastOf(foldEvents(events), lines).map(({ style: _, ...line }) => line),
+      waitingFor: describeWaiting(story),
+      timeline: getLast(foldEvents(events), lines).map(({ style: _, ...line }) => line),
       events,
     };
   });
@@ -51,7 +51,7 @@ export function explainData({ stories, isRunning, sinceMs, lines }, nowMs = Date
 function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
   const answer = explain(story, { isRunning, nowMs });
   const timeline = foldEvents(story.events.filter(({ at }) => at >= sinceMs));
-  const shown = lastOf(timeline, lines);
+  const shown = getLast(timeline, lines);
   const left = timeline.length - shown.length;
   const rows = renderColumns(
     shown.map(({ at, text, style }) => [
@@ -70,7 +70,7 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
       : []),
     ...(timeline.length > 0 ? rows : [paint('dim', `  ${noEventsNote(story, { sinceMs, nowMs })}`)]),
     ...lastOutputLines(story, { nowMs, paint }),
-    ...waitingOf(story).map(({ slot, what }) => `Instance ${slot} waits for ${toOneLine(what)}.`),
+    ...describeWaiting(story).map(({ slot, what }) => `Instance ${slot} waits for ${toOneLine(what)}.`),
   ].join('\n')}\n`;
 }
 
@@ -100,7 +100,7 @@ function lastOutputLines({ events }, { nowMs, paint }) {
 }
 
 /** @param {Story} story */
-function waitingOf({ slots }) {
+function describeWaiting({ slots }) {
   return slots.flatMap(({ slot, waitingFor }) => (waitingFor ? [{ slot, what: waitingFor }] : []));
 }
 
@@ -109,6 +109,6 @@ function waitingOf({ slots }) {
  * @param {T[]} all
  * @param {number} count
  */
-function lastOf(all, count) {
+function getLast(all, count) {
   return count === 0 ? [] : all.slice(-Math.min(count, all.length));
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
  */
 export function digestCode(root, parts) {
   const hash = createHash('sha256');
-  for (const name of parts.flatMap((part) => filesOf(root, part)))
+  for (const name of parts.flatMap((part) => listFiles(root, part)))
     hash.update(`${name}\0`).update(readFileSync(join(root, name)));
   return hash.digest('hex');
 }
@@ -19,8 +19,8 @@ export function digestCode(root, parts) {
  * @param {string} part
  * @returns {string[]}  Relative to the root, in an order that does not depend on the file system.
  */
-function filesOf(root, part) {
+function listFiles(root, part) {
   if (!statSync(join(root, part)).isDirectory()) return [part];
   const names = readdirSync(join(root, part)).sort();
-  return names.flatMap((name) => filesOf(root, join(part, name)));
+  return names.flatMap((name) => listFiles(root, join(part, name)));
 }

@@ -52,8 +52,8 @@ export function findHomeFault(
   home,
   { uid = process.geteuid?.() ?? 0, accounts = ACCOUNTS, platform = process.platform } = {},
 ) {
-  for (const [path, stat] of stepsTo(home)) {
-    const why = faultOf(stat, { uid, accounts, platform });
+  for (const [path, stat] of listSteps(home)) {
+    const why = findFault(stat, { uid, accounts, platform });
     if (why === null) continue;
     return uid !== 0 && !accounts.hasOwn() ? null : describe(home, path, stat, why);
   }
@@ -67,11 +67,11 @@ export function findHomeFault(
  * @param {Situation} situation
  * @returns {Why | null}
  */
-function faultOf(stat, { uid, accounts, platform }) {
+function findFault(stat, { uid, accounts, platform }) {
   const isLink = stat.isSymbolicLink();
   if (stat.uid !== 0 && stat.uid !== uid && !accounts.isOutside(stat.uid))
     return {
-      what: `belongs to user ${stat.uid}${nameOf(accounts.passwd(), stat.uid)}`,
+      what: `belongs to user ${stat.uid}${getName(accounts.passwd(), stat.uid)}`,
       change: () => `Run nclust as that user${uid === 0 ? ', or with the home of root (sudo -H)' : ''}`,
     };
   if (isLink || (stat.mode & STICKY) !== 0) return null;
@@ -82,7 +82,7 @@ function faultOf(stat, { uid, accounts, platform }) {
     };
   if ((stat.mode & GROUP_WRITES) !== 0 && isShared(stat.gid, { uid, accounts, platform }))
     return {
-      what: `can be written to by group ${stat.gid}${nameOf(accounts.group(), stat.gid)} (mode ${octal(stat)})`,
+      what: `can be written to by group ${stat.gid}${getName(accounts.group(), stat.gid)} (mode ${octal(stat)})`,
       change: (folder) => `Run: chmod g-w "${folder}"`,
     };
   return null;
@@ -110,7 +110,7 @@ function describe(home, folder, stat, { what, change }) {
  * @returns {Generator<[path: string, stat: Stats]>}  Steps from the root to the home, and through
  *   links. Ends at a folder that cannot be reached, because the home is then not usable either.
  */
-function* stepsTo(home) {
+function* listSteps(home) {
   let folder = '/';
   let links = 0;
   const names = ['.', ...resolve(home).split('/').filter(Boolean)];
@@ -150,7 +150,7 @@ function isShared(gid, { uid, accounts, platform }) {
  * @param {string} text
  * @param {number} id
  */
-function nameOf(text, id) {
+function getName(text, id) {
   const name = splitLines(text).find((line) => line.length > 2 && Number(line[2]) === id)?.[0];
   return name === undefined ? '' : ` (${name})`;
 }

@@ -178,11 +178,11 @@ export function renameAsUser(user, from, to) {
  * @returns {{ names: string[], isCut: boolean }}
  */
 export function listAsUser(user, folder, maxNames) {
-  if (!user) return namesIn(folder, maxNames);
+  if (!user) return listNames(folder, maxNames);
   return reach(user, folder, ({ stat, place, isTrusted }) => {
     if (stat === null) throw systemError('ENOENT', folder);
     if (!isTrusted && !hasPermission(user, stat, READ)) throw systemError('EACCES', folder);
-    return namesIn(place, maxNames);
+    return listNames(place, maxNames);
   });
 }
 
@@ -192,7 +192,7 @@ const NAMES_AT_ONCE = 1_024;
  * @param {string} folder
  * @param {number} maxNames
  */
-function namesIn(folder, maxNames) {
+function listNames(folder, maxNames) {
   const open = opendirSync(folder, { bufferSize: NAMES_AT_ONCE });
   try {
     /** @type {string[]} */

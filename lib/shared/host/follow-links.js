@@ -68,15 +68,15 @@ export function isOwnOutput(path) {
 function statLink(user, path) {
   if (!user) {
     const stat = lstatSync(path, { throwIfNoEntry: false }) ?? null;
-    return { stat, target: stat?.isSymbolicLink() ? targetOf(path) : null, isTrusted: false };
+    return { stat, target: stat?.isSymbolicLink() ? readTarget(path) : null, isTrusted: false };
   }
   return reachLink(user, path, ({ stat, name, at, isTrusted }) => {
-    const target = stat?.isSymbolicLink() ? targetOf(at(name)) : null;
+    const target = stat?.isSymbolicLink() ? readTarget(at(name)) : null;
     return { stat, target, isTrusted };
   });
 }
 
 /** @param {string} link */
-function targetOf(link) {
+function readTarget(link) {
   return resolve(realpathSync(dirname(link)), readlinkSync(link));
 }

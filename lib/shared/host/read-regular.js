@@ -26,7 +26,7 @@ const FIRST_BYTES = 4_096;
  * @returns {Promise<Buffer>}  Rejects with Unfit, or with errors of the system.
  */
 export async function readRegular(file, maxBytes, user = null) {
-  const fd = user ? openFor(user, file) : await open(file, FLAGS);
+  const fd = user ? openRegular(user, file) : await open(file, FLAGS);
   try {
     const stat = await fstat(fd);
     if (!stat.isFile()) throw new Unfit('is not a regular file');
@@ -48,7 +48,7 @@ export async function readRegular(file, maxBytes, user = null) {
  * @param {User} user
  * @param {string} file
  */
-function openFor(user, file) {
+function openRegular(user, file) {
   try {
     return openAsUser(user, file, FLAGS);
   } catch (error) {

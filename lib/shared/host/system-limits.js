@@ -21,14 +21,14 @@ export function systemLimits(keeperPid, { root = '/' } = {}) {
     ...withParents(v2).map((folder) => join('sys/fs/cgroup', folder, 'pids.max')),
     ...withParents(v1).map((folder) => join('sys/fs/cgroup/pids', folder, 'pids.max')),
   ];
-  const found = files.map((file) => ({ tasks: numberIn(readIfThere(join(root, file))), tasksFile: `/${file}` }));
+  const found = files.map((file) => ({ tasks: parseNumber(readIfThere(join(root, file))), tasksFile: `/${file}` }));
   const least = found.reduce((one, other) => (other.tasks < one.tasks ? other : one), {
     tasks: Infinity,
     tasksFile: '',
   });
   return {
     ...least,
-    files: numberIn(/^Max open files\s+(\d+)/m.exec(readIfThere(join(root, `proc/${keeperPid}/limits`)))?.[1] ?? ''),
+    files: parseNumber(/^Max open files\s+(\d+)/m.exec(readIfThere(join(root, `proc/${keeperPid}/limits`)))?.[1] ?? ''),
   };
 }
 
@@ -44,6 +44,6 @@ export function withParents(path) {
 }
 
 /** @param {string} text */
-function numberIn(text) {
+function parseNumber(text) {
   return /^\d+$/.test(text.trim()) ? Number(text) : Infinity;
 }

@@ -48,7 +48,7 @@ export const STICKY = 0o1000;
  * @param {{ isFollowing?: boolean }} [o]
  */
 export function reach(user, path, work, { isFollowing = true } = {}) {
-  const remaining = partsOf(path);
+  const remaining = splitParts(path);
   let folder = openPlace('/');
   /** @type {OpenPath | null} */
   let next = null;
@@ -69,7 +69,7 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
         // Looks up the name a second time, because Node.js reads a link only by its name. If the
         // user exchanges the link in between, the new link also belongs to the user.
         const target = readlinkSync(at(name));
-        remaining.unshift(...partsOf(target));
+        remaining.unshift(...splitParts(target));
         if (target.startsWith('/')) folder = exchange(folder, openPlace('/'));
         next = close(next);
       } else if (isLast) {
@@ -103,7 +103,7 @@ export function reachLink(user, path, work) {
 }
 
 /** @param {string} path */
-const partsOf = (path) => path.split('/').filter((part) => part !== '' && part !== '.');
+const splitParts = (path) => path.split('/').filter((part) => part !== '' && part !== '.');
 
 /** @typedef {{ fd: number | null, stat: Stats, place: string }} OpenPath */
 

@@ -29,7 +29,7 @@ const FLAGS = /^[imsu]*$/;
  */
 export function createMatcher(grep) {
   const pattern = compile(grep);
-  const straightChars = straightCharsOf(estimateCost(grep.source).degree + 1);
+  const straightChars = countPlainCharacters(estimateCost(grep.source).degree + 1);
   let lookAtChars = LINE_MAX_CHARS;
   /** @type {((text: string) => boolean | null) | null} */
   let limited = null;
@@ -82,7 +82,7 @@ function refused(source, why) {
  * are in order, so they have length^n / n! possible positions.
  * @param {number} degree
  */
-function straightCharsOf(degree) {
+function countPlainCharacters(degree) {
   if (degree === Infinity) return 0;
   let orders = 1;
   for (let n = 2; n <= degree; n++) orders *= n;
@@ -154,7 +154,7 @@ export function estimateCost(source) {
     } else if (token === '|') {
       group.choices += 1;
     } else if (QUANTIFIER.test(token)) {
-      const { least, most } = timesOf(token);
+      const { least, most } = parseRepeat(token);
       if (last.degree > 0 && most > COPIES_MAX) isNested = true;
       add(group, repeated(last, least, most));
     } else {
@@ -206,7 +206,7 @@ function add(sum, { degree, choices }) {
 }
 
 /** @param {string} quantifier */
-function timesOf(quantifier) {
+function parseRepeat(quantifier) {
   if (quantifier[0] === '*') return { least: 0, most: Infinity };
   if (quantifier[0] === '+') return { least: 1, most: Infinity };
   if (quantifier[0] === '?') return { least: 0, most: 1 };

@@ -30,7 +30,7 @@ export const LOG_COMPRESSIONS = ['gzip', 'zstd', 'none'];
 /** @satisfies {Record<string, SettingRule>} */
 export const SETTINGS = {
   'logs.max_size': size('10M', 'size at which a log file is rotated'),
-  'logs.interval': oneOf(LOG_INTERVALS, 'never', 'when a log file is rotated, whatever its size'),
+  'logs.interval': defineChoice(LOG_INTERVALS, 'never', 'when a log file is rotated, whatever its size'),
   'logs.max_files': rule(
     (text) => (/^\d+$/.test(text) && Number(text) <= 10_000 ? Number(text) : null),
     'a whole number from 0 (keep none) to 10000',
@@ -45,14 +45,14 @@ export const SETTINGS = {
   ),
   'logs.max_app_total': size('200M', 'limit for all logs of one app together'),
   'logs.max_total': size('2G', 'limit for all logs in the home together'),
-  'logs.compress': oneOf(LOG_COMPRESSIONS, 'gzip', 'compression of rotated files'),
+  'logs.compress': defineChoice(LOG_COMPRESSIONS, 'gzip', 'compression of rotated files'),
   'metrics.listen': rule(parseListen, LISTEN_FORMS, 'none', 'where /metrics is served for Prometheus'),
-  'metrics.allow_remote': oneOf(['true', 'false'], 'false', 'whether that address may be reachable by others'),
+  'metrics.allow_remote': defineChoice(['true', 'false'], 'false', 'whether that address may be reachable by others'),
   'metrics.otlp': rule(parseOtlp, OTLP_FORMS, 'none', 'the OpenTelemetry collector for metrics'),
   'metrics.otlp_interval': rule(atLeastASecond, `from 1s: ${DURATION_FORMS}`, '10s', 'interval at which they are sent'),
   'web.listen': rule(parseWebTarget, WEB_TARGET_FORMS, 'none', 'where the dashboard is served (nclust web)'),
-  'web.actions': oneOf(['true', 'false'], 'false', 'whether the dashboard may change apps'),
-  'web.allow_remote': oneOf(['true', 'false'], 'false', 'whether that address may be reachable by others'),
+  'web.actions': defineChoice(['true', 'false'], 'false', 'whether the dashboard may change apps'),
+  'web.allow_remote': defineChoice(['true', 'false'], 'false', 'whether that address may be reachable by others'),
 };
 
 /** @typedef {keyof typeof SETTINGS} SettingKey */
@@ -236,7 +236,7 @@ function atLeastASecond(text) {
  * @param {string} help
  * @returns {SettingRule}
  */
-function oneOf(words, fallback, help) {
+function defineChoice(words, fallback, help) {
   return rule((text) => (words.includes(text) ? text : null), words.join(', '), fallback, help);
 }
 

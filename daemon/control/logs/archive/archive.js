@@ -254,7 +254,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   const pause = () => new Promise((resolve) => void clock.after(PAUSE_MS, resolve));
 
   /** @param {string} app */
-  const filesOf = (app) => inventory.files().filter((file) => file.app === app);
+  const listFiles = (app) => inventory.files().filter((file) => file.app === app);
 
   return {
     hold(path, limits, app = path, user = null) {
@@ -271,7 +271,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       const known = name && inventory.at(path).isKnown ? inventory.names(path, [name]) : inventory.names(path);
       inventory.refresh(path, known.slice(-REFRESHED_AT_ONCE));
       if (known.length > REFRESHED_AT_ONCE) lookSoon();
-      enforce(filesOf(inventory.at(path).app));
+      enforce(listFiles(inventory.at(path).app));
       compressNext();
     },
     grew(path, bytes) {
@@ -284,7 +284,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       // the next plan waits until the number of segments has changed.
       const full = isHomeFull ? logsFolder : inventory.appBytes(file.app) > maxTotalBytes ? file.app : null;
       if (full === null || segmentCount === 0 || countsWhenStuck.get(full) === segmentCount) return;
-      enforce(filesOf(file.app));
+      enforce(listFiles(file.app));
       if (inventory.segmentCount() === segmentCount) countsWhenStuck.set(full, segmentCount);
     },
     async flush(files) {

@@ -82,7 +82,7 @@ export async function compressSegment(plainPath, kind, { user, signal, pause }) 
     removeAsUser(user, unfinished);
     const to = openAsUser(user, unfinished, MAKING, mode & 0o777);
     try {
-      await pipeline(source, pacedBy(pause), COMPRESSORS[kind](), into(to), { signal });
+      await pipeline(source, createPacer(pause), COMPRESSORS[kind](), into(to), { signal });
       if (user === null && process.getuid?.() === 0) fchownSync(to, uid, gid);
       // Keeps the times of the segment, as gzip(1) does.
       await setTimes(to, atime, mtime);
@@ -104,7 +104,7 @@ export async function compressSegment(plainPath, kind, { user, signal, pause }) 
 }
 
 /** @param {() => Promise<void>} pause */
-function pacedBy(pause) {
+function createPacer(pause) {
   return async function* (/** @type {AsyncIterable<Buffer>} */ chunks) {
     for await (const chunk of chunks) {
       yield chunk;

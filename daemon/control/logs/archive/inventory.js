@@ -106,7 +106,7 @@ export function createInventory(logsFolder) {
      */
     hold(path, limits, app, user) {
       const file = at(path);
-      const bytes = bytesOf(file);
+      const bytes = sumBytes(file);
       count(file, -bytes);
       Object.assign(file, { limits, app, user });
       count(file, bytes);
@@ -157,7 +157,7 @@ export function createInventory(logsFolder) {
     /** @param {string} path */
     forget(path) {
       const file = at(path);
-      count(file, -bytesOf(file));
+      count(file, -sumBytes(file));
       segmentCount -= file.segments.size;
       files.delete(path);
     },
@@ -165,7 +165,7 @@ export function createInventory(logsFolder) {
 }
 
 /** @param {LogFiles} file */
-function bytesOf({ activeBytes, segments }) {
+function sumBytes({ activeBytes, segments }) {
   return [...segments.values()].reduce((sum, { sizeBytes }) => sum + sizeBytes, activeBytes);
 }
 
@@ -230,10 +230,10 @@ export async function updateInventory(inventory, logsFolder, { compressing, onKe
   for (const [folder, someUser] of folders) {
     const { names, isCut } = listNames(folder, someUser);
     if (isCut) cut.push(folder);
-    const userOf = (/** @type {string} */ owner) => inventory.at(join(folder, owner)).user;
+    const describeUser = (/** @type {string} */ owner) => inventory.at(join(folder, owner)).user;
     const remove = (/** @type {string} */ owner, /** @type {string} */ name) => {
       try {
-        removeAsUser(userOf(owner), join(folder, name));
+        removeAsUser(describeUser(owner), join(folder, name));
       } catch (error) {
         onKept(join(folder, owner), join(folder, name), error);
       }
@@ -246,11 +246,11 @@ export async function updateInventory(inventory, logsFolder, { compressing, onKe
       await refreshInTurns(inventory, join(folder, owner), turn, listed);
     }
     for (const name of others) {
-      const unfinished = unfinishedOf(name);
+      const unfinished = listUnfinished(name);
       if (unfinished && isOurs(unfinished.owner)) {
         if (compressing() !== join(folder, unfinished.plainName)) remove(unfinished.owner, name);
       } else if (isOurs(name)) {
-        const sizeBytes = readSize(join(folder, name), userOf(name));
+        const sizeBytes = readSize(join(folder, name), describeUser(name));
         if (sizeBytes !== null) inventory.setActive(join(folder, name), sizeBytes);
         if (sizeBytes !== null) seen.add(join(folder, name));
       }
@@ -262,7 +262,7 @@ export async function updateInventory(inventory, logsFolder, { compressing, onKe
 }
 
 /** @param {string} name */
-function unfinishedOf(name) {
+function listUnfinished(name) {
   return name.endsWith(UNFINISHED) ? parseSegmentName(name.slice(0, -UNFINISHED.length)) : null;
 }
 

@@ -58,11 +58,11 @@ export function segmentName(path, endedAtMs, user = null) {
   const newestMs = newestMsOf.get(path) ?? newestAmong(listSegmentNames(path, user), endedAtMs + SET_BACK_MAX_MS);
   const firstMs = newestMs - endedAtMs < SET_BACK_MAX_MS ? Math.max(endedAtMs, newestMs + 1) : endedAtMs;
   for (let atMs = firstMs; atMs < firstMs + TAKEN_MAX; atMs += 1) {
-    if (isTaken(nameAt(path, atMs), user)) continue;
+    if (isTaken(findName(path, atMs), user)) continue;
     newestMsOf.set(path, atMs);
-    return nameAt(path, atMs);
+    return findName(path, atMs);
   }
-  throw systemError('EEXIST', nameAt(path, firstMs));
+  throw systemError('EEXIST', findName(path, firstMs));
 }
 
 /**
@@ -258,7 +258,7 @@ function isTaken(plainPath, user) {
  * @param {string} path
  * @param {number} atMs
  */
-function nameAt(path, atMs) {
+function findName(path, atMs) {
   const extension = extname(path);
   const date = new Date(atMs).toISOString().replace(/[:.]/g, '-');
   return `${path.slice(0, path.length - extension.length)}__${date}${extension}`;

@@ -53,7 +53,7 @@ export function findContent(path, { startedAtMs, offset }, source) {
   // UNKNOWN: when the position was made, the path was empty, or its content had no times yet. So
   // this is not a gap.
   if (startedAtMs === UNKNOWN) return { content: (offset === 0 ? older[0] : null) ?? active, isGap: false };
-  return { content: firstAfter(older, startedAtMs) ?? active, isGap: true };
+  return { content: findFirst(older, startedAtMs) ?? active, isGap: true };
 }
 
 /**
@@ -69,7 +69,7 @@ export function findContentAfter(path, startedAtMs, source) {
   const older = segmentContents(path, source);
   const at = older.findIndex((one) => one.startedAtMs === startedAtMs);
   if (at !== -1) return { content: older[at + 1] ?? active, isGap: false };
-  const content = firstAfter(older, startedAtMs) ?? active;
+  const content = findFirst(older, startedAtMs) ?? active;
   return { content, isGap: content !== null };
 }
 
@@ -154,7 +154,7 @@ function segmentContents(path, { timesFolder, userOf }, segments = readSegments(
  * @param {Content[]} older
  * @param {number} startedAtMs
  */
-function firstAfter(older, startedAtMs) {
+function findFirst(older, startedAtMs) {
   const afterMs = Math.abs(startedAtMs);
   return older.find((one) =>
     one.startedAtMs > 0 ? one.startedAtMs > afterMs : /** @type {number} */ (one.endedAtMs) > afterMs,

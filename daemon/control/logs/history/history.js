@@ -62,7 +62,7 @@ export async function sendHistory(parts) {
   try {
     await table.begin(files());
     const begin = { [MADE_AT]: { startedAtMs: parts.nowMs, offset: 0 } };
-    const pages = createPages({ query, readers: table.all, cursor: { ...begin, ...cursorOf(table.all()) } });
+    const pages = createPages({ query, readers: table.all, cursor: { ...begin, ...getCursor(table.all()) } });
     const sendPage = async () => (pages.isEmpty() ? undefined : send(pages.finish()));
     let newBytes = 0;
     for (let round = 0; !signal.aborted; round++) {
@@ -90,7 +90,7 @@ export async function sendHistory(parts) {
       if (!attach) break;
       await yieldToEventLoop();
     }
-    return { cursor: { ...begin, ...cursorOf(table.all()) }, isGap: pages.hasGap() };
+    return { cursor: { ...begin, ...getCursor(table.all()) }, isGap: pages.hasGap() };
   } finally {
     for (const reader of table.all()) reader.closeFile();
   }
@@ -174,9 +174,9 @@ function createPages({ query, readers, cursor }) {
       for (const reader of readers()) reader.isGap = false;
       const page = {
         entries,
-        cursor: { ...unsentCursor, ...cursorOf(touched) },
+        cursor: { ...unsentCursor, ...getCursor(touched) },
         ...(gapOf.length > 0 ? { gap: /** @type {const} */ (true), gapOf } : {}),
-        ...missedIn(missedOf),
+        ...countMissed(missedOf),
       };
       entries = [];
       bytes = 0;
@@ -189,7 +189,7 @@ function createPages({ query, readers, cursor }) {
 }
 
 /** @param {Map<string, number>} missedOf */
-function missedIn(missedOf) {
+function countMissed(missedOf) {
   if (missedOf.size === 0) return {};
   return {
     missed: [...missedOf.values()].reduce((sum, count) => sum + count, 0),
@@ -201,6 +201,6 @@ function missedIn(missedOf) {
  * @param {Iterable<PathReader>} readers
  * @returns {Cursor}
  */
-function cursorOf(readers) {
+function getCursor(readers) {
   return Object.fromEntries([...readers].map(({ file, lines }) => [file.path, lines.readTo]));
 }

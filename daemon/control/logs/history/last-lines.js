@@ -50,7 +50,7 @@ export async function lastStarts(content, wanted, { timesFolder, signal, endByte
   try {
     const writtenAt = readLineTimes(content, reader, timesFolder);
     const find = content.compression ? fromStream : fromEnd;
-    return await find(reader, content, { wanted, writtenAt, judge: judgeOf(wanted), signal, endBytes });
+    return await find(reader, content, { wanted, writtenAt, judge: createJudge(wanted), signal, endBytes });
   } finally {
     reader.close();
   }
@@ -82,7 +82,7 @@ async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endB
     const begin = Math.max(0, end - WINDOW_BYTES);
     const bytes = reader.readAt(buffer.subarray(0, end - begin), begin);
     const { from, isInside } = begin === 0 ? { from: 0, isInside: false } : startOfLine(bytes);
-    const lines = linesOf(bytes, from, begin, writtenAt);
+    const lines = readLines(bytes, from, begin, writtenAt);
     if (!goesOn) longEnd = end;
     for (let at = lines.length - 1; at >= 0 && !signal.aborted; at--) {
       const pause = turn();
@@ -161,7 +161,7 @@ async function fromStream(reader, content, { wanted, writtenAt, judge, signal, e
  * @param {number} begin  Position of the bytes in the file.
  * @param {(offset: number) => WrittenAt} writtenAt
  */
-function linesOf(bytes, from, begin, writtenAt) {
+function readLines(bytes, from, begin, writtenAt) {
   /** @type {{ start: number, end: number, sortMs: number }[]} */
   const lines = [];
   for (let start = from; start < bytes.length;) {
@@ -192,7 +192,7 @@ function startOfLine(bytes) {
  * @param {LineQuery} wanted
  * @returns {Judge}
  */
-function judgeOf({ sinceMs, untilMs, isWanted }) {
+function createJudge({ sinceMs, untilMs, isWanted }) {
   return (bytes, sortMs, isFirstPart = false) => {
     if (sortMs < sinceMs) return null;
     if (sortMs > untilMs) return false;

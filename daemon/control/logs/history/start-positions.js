@@ -57,12 +57,12 @@ async function startsOfLast(paths, wanted, source, signal, ends) {
  * @param {HistorySource} source
  * @param {AbortSignal} signal
  */
-async function startsSince(paths, sinceMs, source, signal) {
+async function findStartsSince(paths, sinceMs, source, signal) {
   /** @type {Map<string, Position>} */
   const starts = new Map();
   const segmentsOf = createSegmentList(paths, source);
   for (const path of paths) {
-    starts.set(path, await startSince(path, sinceMs, { source, segmentsOf, signal }));
+    starts.set(path, await findStart(path, sinceMs, { source, segmentsOf, signal }));
     await yieldToEventLoop();
   }
   return starts;
@@ -74,7 +74,7 @@ async function startsSince(paths, sinceMs, source, signal) {
  * @param {{ source: HistorySource, segmentsOf: SegmentsOf, signal: AbortSignal }} o
  * @returns {Promise<Position>}
  */
-async function startSince(path, sinceMs, { source, segmentsOf, signal }) {
+async function findStart(path, sinceMs, { source, segmentsOf, signal }) {
   /** @type {Content | null} */
   let first = null;
   for (const content of listNewestFirst(path, source, segmentsOf)) {
@@ -172,10 +172,10 @@ export function createReaderTable({ query, source, heldFrom, attach, nowMs, sign
   }
 
   /** @param {KeptFile[]} files */
-  async function startsOf(files) {
+  async function findStarts(files) {
     const paths = files.map(({ path }) => path);
-    if (query.cursor) return startsAfter(paths, query.cursor);
-    if (query.lines === null) return startsSince(paths, query.sinceMs, source, signal);
+    if (query.cursor) return findStartsByCursor(paths, query.cursor);
+    if (query.lines === null) return findStartsSince(paths, query.sinceMs, source, signal);
     return startsOfLast(paths, { ...query, count: query.lines }, source, signal, ends);
   }
 
@@ -183,11 +183,11 @@ export function createReaderTable({ query, source, heldFrom, attach, nowMs, sign
    * @param {string[]} paths
    * @param {Cursor} cursor
    */
-  async function startsAfter(paths, cursor) {
+  async function findStartsByCursor(paths, cursor) {
     // Reads a path that is not in the cursor from the time at which the cursor was made, because
     // the path did not exist at that time.
     const others = paths.filter((path) => !Object.hasOwn(cursor, path));
-    const starts = await startsSince(others, cursor[MADE_AT]?.startedAtMs ?? 0, source, signal);
+    const starts = await findStartsSince(others, cursor[MADE_AT]?.startedAtMs ?? 0, source, signal);
     for (const path of paths) if (Object.hasOwn(cursor, path)) starts.set(path, cursor[path]);
     return starts;
   }
@@ -197,7 +197,7 @@ export function createReaderTable({ query, source, heldFrom, attach, nowMs, sign
     /** @param {KeptFile[]} files */
     async begin(files) {
       if (attach === null) for (const { path } of files) ends.set(path, fileSize(path, source));
-      add(files, await startsOf(files));
+      add(files, await findStarts(files));
     },
     /**
      * Adds files of apps that were started after the request.
@@ -207,7 +207,7 @@ export function createReaderTable({ query, source, heldFrom, attach, nowMs, sign
       const fresh = files.filter(({ path }) => !readers.has(path));
       if (fresh.length === 0) return;
       const paths = fresh.map(({ path }) => path);
-      add(fresh, await startsSince(paths, nowMs, source, signal));
+      add(fresh, await findStartsSince(paths, nowMs, source, signal));
     },
     /**
      * Sets the limit of each reader. If the client follows, it is the current end of the path.

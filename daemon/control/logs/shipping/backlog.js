@@ -29,7 +29,7 @@ export function createBacklog(maxBytes) {
 
   function shift() {
     const first = lines[from++];
-    bytes -= sizeOf(first);
+    bytes -= measureSize(first);
     // Frees the removed lines only now and then, because slice() copies all other lines.
     if (from > 1_000 && from * 2 > lines.length) {
       lines = lines.slice(from);
@@ -46,7 +46,7 @@ export function createBacklog(maxBytes) {
       for (const line of added) {
         const entry = { line, stream, atMs, id };
         lines.push(entry);
-        bytes += sizeOf(entry);
+        bytes += measureSize(entry);
       }
       for (; bytes > maxBytes && !isEmpty(); dropped++) shift();
       return dropped;
@@ -55,7 +55,7 @@ export function createBacklog(maxBytes) {
       /** @type {ShippedLine[]} */
       const taken = [];
       for (let size = 0; !isEmpty();) {
-        size += sizeOf(lines[from]);
+        size += measureSize(lines[from]);
         if (size > maxTaken && taken.length > 0) break;
         taken.push(shift());
       }
@@ -64,7 +64,7 @@ export function createBacklog(maxBytes) {
     putBack(taken) {
       lines = [...taken, ...lines.slice(from)];
       from = 0;
-      bytes += taken.reduce((sum, entry) => sum + sizeOf(entry), 0);
+      bytes += taken.reduce((sum, entry) => sum + measureSize(entry), 0);
     },
     clear() {
       const count = lines.length - from;
@@ -78,6 +78,6 @@ export function createBacklog(maxBytes) {
 }
 
 /** @param {ShippedLine} entry */
-function sizeOf({ line }) {
+function measureSize({ line }) {
   return line.length + LINE_BYTES;
 }

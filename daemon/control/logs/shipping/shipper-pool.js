@@ -65,7 +65,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
    * @param {string} target
    */
   function takeLease({ name, instanceId, user }, target) {
-    const key = keyOf(name, target);
+    const key = getKey(name, target);
     const lease = leases.get(key) ?? createLease(key, { name, user, target });
     lease.user = user;
     lease.cancelEnd();
@@ -167,7 +167,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
       const { instanceId, name, ship } = place;
       const sender = senders.get(instanceId);
       if (sender) sender.place = place;
-      const kept = new Set(ship.map((target) => keyOf(name, target)));
+      const kept = new Set(ship.map((target) => getKey(name, target)));
       for (const key of [...leases.keys()]) if (!kept.has(key)) leave(key, instanceId);
     },
     letGo(instanceId) {
@@ -196,6 +196,6 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
  * @param {string} name
  * @param {string} target
  */
-function keyOf(name, target) {
+function getKey(name, target) {
   return `${name}\n${target}`;
 }

@@ -59,7 +59,7 @@ export function createShipper(
     userNow = () => null,
     clock,
     managerLog,
-    connect = connectorTo(target, name, userNow),
+    connect = createConnector(target, name, userNow),
     tally = createTally(target, name, clock.nowMs),
   },
 ) {
@@ -168,7 +168,7 @@ export function createShipper(
  * @param {string} name
  * @param {() => User | null} userNow
  */
-function connectorTo(target, name, userNow) {
+function createConnector(target, name, userNow) {
   const parsed = parseShipTarget(target);
   if (!parsed) throw new Error(`"${target}" was checked with the spec.`);
   return chooseConnector(parsed, name, userNow);

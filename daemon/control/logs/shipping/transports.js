@@ -217,7 +217,7 @@ export function createUdpLink({ host, port }, message, { events }) {
   return {
     write(lines) {
       for (const entry of lines) {
-        const parts = partsOf(entry.line);
+        const parts = splitParts(entry.line);
         for (const [at, line] of parts.entries()) {
           socket?.send(message({ ...entry, line }), (error) => {
             if (error) fail(error);
@@ -234,7 +234,7 @@ export function createUdpLink({ host, port }, message, { events }) {
 }
 
 /** @param {string} line */
-function partsOf(line) {
+function splitParts(line) {
   if (line.length <= TEXT_MAX) return [line];
   /** @type {string[]} */
   const parts = [];

@@ -76,7 +76,7 @@ export function createTimes(folder, path, { nowMs }) {
   }
 
   /** @param {number} atMs */
-  function beginAt(atMs) {
+  function begin(atMs) {
     startedAtMs = atMs;
     last = null;
     kept = { last: null, bytes: 0 };
@@ -93,9 +93,9 @@ export function createTimes(folder, path, { nowMs }) {
     note(offset, atMs) {
       // Stores at most one moment per step. If the clock was set back, stores no moment until it
       // reaches the last time again, because times must be in order.
-      if (last && offset >= last.offset && atMs - last.atMs < stepAt(kept.bytes)) return;
+      if (last && offset >= last.offset && atMs - last.atMs < chooseStep(kept.bytes)) return;
       // Another program has truncated the file.
-      if (last && offset < last.offset) beginAt(later());
+      if (last && offset < last.offset) begin(later());
       const before = last ?? { atMs: startedAtMs, offset: 0 };
       const now = { atMs: Math.max(atMs, before.atMs), offset };
       usedBytes = writeVarint(buffer, usedBytes, now.atMs - before.atMs);
@@ -107,15 +107,15 @@ export function createTimes(folder, path, { nowMs }) {
     moveTo(plainPath) {
       flush();
       attempt(() => renameSync(file, timesFilePath(folder, plainPath)));
-      beginAt(later());
+      begin(later());
     },
-    discard: () => beginAt(later()),
+    discard: () => begin(later()),
     close: flush,
   };
 }
 
 /** @param {number} bytes */
-function stepAt(bytes) {
+function chooseStep(bytes) {
   return /** @type {typeof STEPS[number]} */ (STEPS.find(({ upToBytes }) => bytes <= upToBytes)).stepMs;
 }
 
@@ -184,7 +184,7 @@ function resume(file, path, nowMs) {
   /** @type {Moment | null} */
   let last = null;
   for (let next = moments.next(); next; next = moments.next()) last = next;
-  const sizeBytes = sizeOf(path);
+  const sizeBytes = measureSize(path);
   // The times are about a truncated or replaced file, or are not valid.
   const isOther = last !== null && (sizeBytes === 0 || last.offset > sizeBytes || last.atMs > nowMs + CLOCK_MAX_MS);
   if (isOther) return { startedAtMs: Math.max(nowMs, header.startedAtMs + 1), last: null, bytes: 0 };
@@ -192,7 +192,7 @@ function resume(file, path, nowMs) {
 }
 
 /** @param {string} path */
-function sizeOf(path) {
+function measureSize(path) {
   try {
     return statSync(path).size;
   } catch {

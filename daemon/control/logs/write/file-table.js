@@ -37,7 +37,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
    * @param {FileOptions} options
    * @returns {OpenLogFile}
    */
-  function entryFor(path, options) {
+  function getEntry(path, options) {
     const goal = () => table.get(path)?.options ?? options;
     const file = createLogFile({
       disk,
@@ -72,7 +72,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
      */
     hold(path, options) {
       if (path === '') return;
-      const entry = table.get(path) ?? entryFor(path, options);
+      const entry = table.get(path) ?? getEntry(path, options);
       entry.holders += 1;
       entry.options = options;
       table.set(path, entry);

@@ -93,12 +93,12 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
       throw error;
     }
     lookAtMs = nowMs() + LOOK_EVERY_MS;
-    dueAtMs = dueOf(file);
+    dueAtMs = getDue(file);
     return file;
   }
 
   /** @param {NonNullable<typeof file>} of */
-  function dueOf({ times, begunAtMs }) {
+  function getDue({ times, begunAtMs }) {
     return times ? rotationDue(limits().interval, begunAtMs) : Infinity;
   }
 
@@ -121,7 +121,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     lookAtMs = nowMs() + LOOK_EVERY_MS;
     if (stat.nlink === 0) close();
     else if (file) file.sizeBytes = stat.size;
-    if (file) dueAtMs = dueOf(file);
+    if (file) dueAtMs = getDue(file);
   }
 
   function rotate() {
@@ -168,11 +168,11 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
       const now = opened();
       if (now.sizeBytes === 0) {
         now.begunAtMs = nowMs();
-        dueAtMs = dueOf(now);
+        dueAtMs = getDue(now);
       }
       // If another program has truncated the file, a new content begins here.
       now.times?.note(now.sizeBytes, nowMs());
-      const at = positionOf(now);
+      const at = getPosition(now);
       now.sizeBytes += bytes;
       return at;
     },
@@ -198,7 +198,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     position() {
       // Writes the times first, because the caller reads the file and its times next.
       file?.times?.flush();
-      return file ? positionOf(file) : null;
+      return file ? getPosition(file) : null;
     },
     truncate() {
       const now = opened();
@@ -217,7 +217,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
  * @param {{ sizeBytes: number, times: Times | null }} file
  * @returns {Position | null}
  */
-function positionOf({ sizeBytes, times }) {
+function getPosition({ sizeBytes, times }) {
   return times ? { startedAtMs: times.startedAtMs, offset: sizeBytes } : null;
 }
 

@@ -45,7 +45,7 @@ export function listActions(sample, { app: name, worker: id }) {
   const names = isRunning ? ['reload', 'restart', 'stop'] : ['start'];
   return {
     actions: [
-      ...names.map((one) => whole(one, { target, of: workers.length, what: whatOf(app, workers) })),
+      ...names.map((one) => whole(one, { target, of: workers.length, what: describeTarget(app, workers) })),
       ...(target === app.name ? scaling(app) : []),
     ],
     why: null,
@@ -56,7 +56,7 @@ export function listActions(sample, { app: name, worker: id }) {
  * @param {{ name: string, workers: number }} app
  * @param {{ slot: number }[]} workers
  */
-function whatOf(app, workers) {
+function describeTarget(app, workers) {
   if (workers.length === app.workers) return `“${app.name}”`;
   return `instance ${workers[0].slot} of “${app.name}”`;
 }
@@ -90,7 +90,7 @@ const EFFECTS = {
  * @param {{ what: string, effect: string, request: Action['request'] }} about
  * @returns {Action}
  */
-function actionOf(name, { what, effect, request }) {
+function chooseAction(name, { what, effect, request }) {
   const {
     words: [verb, doing, done],
     button = verb,
@@ -107,7 +107,7 @@ function actionOf(name, { what, effect, request }) {
 function whole(name, { target, of, what }) {
   const isOne = of === 1;
   const effect = EFFECTS[name](isOne ? 'its process' : `all ${formatCount(of, 'instance')}`, isOne);
-  return actionOf(name, { what, effect, request: { method: name, params: { targets: [target] } } });
+  return chooseAction(name, { what, effect, request: { method: name, params: { targets: [target] } } });
 }
 
 /**
@@ -116,12 +116,12 @@ function whole(name, { target, of, what }) {
  */
 function scaling({ name, workers }) {
   const request = (/** @type {string} */ instances) => ({ method: 'scale', params: { target: name, instances } });
-  const more = actionOf('more', {
+  const more = chooseAction('more', {
     what: `one more instance of “${name}”`,
     effect: `There will be ${workers + 1} instances instead of ${workers}.`,
     request: request('+1'),
   });
-  const fewer = actionOf('fewer', {
+  const fewer = chooseAction('fewer', {
     what: `one instance of “${name}”`,
     effect: `${formatCount(workers - 1, 'instance')} will remain. The one that stops finishes its requests first.`,
     request: request('-1'),

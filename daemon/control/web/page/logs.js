@@ -102,7 +102,7 @@ export function createLogs({ target, slotOf, follow }) {
       isDrawing = false;
       if (isPaused) return;
       const isAtEnd = atEnd();
-      list.append(...waiting.map(lineOf));
+      list.append(...waiting.map(formatLine));
       waiting = [];
       while (list.childElementCount > LINES_MAX) list.firstElementChild?.remove();
       if (isAtEnd) list.scrollTop = list.scrollHeight;
@@ -115,7 +115,7 @@ export function createLogs({ target, slotOf, follow }) {
   }
 
   /** @param {LogEntry} entry */
-  function lineOf({ id, stream: from, line, atMs }) {
+  function formatLine({ id, stream: from, line, atMs }) {
     const slot = slotOf(id);
     return el(
       'div',
