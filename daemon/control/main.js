@@ -76,7 +76,7 @@ const managerLog = teeToEventLog(plainManagerLog, eventLog);
 const settings = createSettings(paths.settings, clock.nowMs);
 const timesFolder = join(paths.logs, '.times');
 const archive = createArchive({ clock, managerLog, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
-archive.hold(ownLogFile, OWN_LOG_LIMITS, 'nclust');
+archive.acquire(ownLogFile, OWN_LOG_LIMITS, 'nclust');
 
 await boot().catch(async (error) => {
   await tellFatal(error);

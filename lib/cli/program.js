@@ -1,6 +1,6 @@
 // Knows: the command line: it turns words and options into one call, and errors into text and an
 // exit status. Must not: do the work of a command, or load the modules of another command.
-// Start at: runProgram(), then command-line.js and run-command.js.
+// Start at: runProgram(), then command-line.js and perform.js.
 import { parseCommandLine } from './command-line.js';
 
 /** @import { Io } from './perform.js' */

@@ -1,5 +1,5 @@
 // Knows: the commands: their data, and their text if no other command shows the same.
-// Must not: parse the command line, or print data: cli/run-command.js does.
+// Must not: parse the command line, or print data: cli/perform.js does.
 // Start at: this file, then apps/start.js for a command that changes something.
 import { inspect } from 'node:util';
 import { SORT_FIELDS } from '../render/list.js';

@@ -349,7 +349,7 @@ test('a command that reads slowly gets all lines, even after the app has stopped
   endings.push(() => shippers.close());
   const lines = numbered(8_000, 'a line of the app that has stopped');
   shippers.send({ instanceId: 'i', id: 7, name: 'api', ship: [target] }, 'out', Buffer.from(`${lines.join('\n')}\n`));
-  shippers.letGo('i');
+  shippers.release('i');
   await waitFor('the command to exit', () => existsSync(file) && readFileSync(file, 'utf8').endsWith('end\n'));
   expect(readFileSync(file, 'utf8')).toBe(`${lines.join('\n')}\nend\n`);
   expect(shippers.countersOf('api')).toEqual([{ target, sent: 8_000, dropped: 0, problem: null }]);

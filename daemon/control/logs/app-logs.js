@@ -132,7 +132,7 @@ export function createAppLogs({
   function getStream(one, name, before) {
     const ship = (/** @type {Buffer} */ chunk) => shippers.send(one.place, name, chunk);
     const stream = createLogStream(one.place, name, { files, followers, nowMs, ship, foreground, onLost, before });
-    for (const path of stream.files) files.hold(path, one.place);
+    for (const path of stream.files) files.acquire(path, one.place);
     return stream;
   }
 
@@ -150,11 +150,11 @@ export function createAppLogs({
         before.leave();
         tap.stream = getStream(one, STREAMS[at], before);
       } else {
-        for (const path of before.files) files.hold(path, place);
+        for (const path of before.files) files.acquire(path, place);
       }
-      // letGo() comes after the new hold(), so that a file that stays in use is not closed in
+      // release() comes after the new acquire(), so that a file that stays in use is not closed in
       // between.
-      for (const path of before.files) files.letGo(path);
+      for (const path of before.files) files.release(path);
     });
     shippers.retarget(place);
   }
@@ -197,10 +197,10 @@ export function createAppLogs({
         tap.reader?.drain();
         tap.reader?.close();
         tap.stream.end();
-        for (const path of tap.stream.files) files.letGo(path);
+        for (const path of tap.stream.files) files.release(path);
       }
       attached.delete(instanceId);
-      shippers.letGo(instanceId);
+      shippers.release(instanceId);
     },
     follow: followers.add,
     heldFrom: followers.heldFrom,

@@ -75,10 +75,9 @@ function downText(name, slots, { worst, crashes, own, nowMs }) {
     worst.length === slots.length ? name : `${formatCount(worst.length, 'instance')} of ${slots.length} of ${name}`;
   const about = own.filter(({ id }) => id === undefined || worst.some((slot) => slot.id === id));
   const verb = worst.length === slots.length || worst.length === 1 ? 'is' : 'are';
-  return (
-    `${who} ${verb} ` +
-    `${status}${since(describeSince(status, worst, { about, crashes }), nowMs)}${describeReason(status, worst, { about, crashes })}`
-  );
+  const found = { about, crashes };
+  const age = since(describeSince(status, worst, found), nowMs);
+  return `${who} ${verb} ${status}${age}${describeReason(status, worst, found)}`;
 }
 
 /**

@@ -220,8 +220,8 @@ test('apply prints its plan first; --dry-run and diff only print it, exit 0 or 2
   expect(await home.nclust('diff')).toMatchObject({
     exitStatus: 2,
     stdout:
-      `Plan for ${config.path}:\n  ~ worker  rollout\n      env.API_TOKEN: *** → ***\n      ` +
-      `kill_timeout: 10s → 1.5s\n  1 app matches the file.\n`,
+      `Plan for ${config.path}:\n  ~ worker  rollout\n      kill_timeout: 10s → 1.5s\n      ` +
+      `env.API_TOKEN: *** → ***\n  1 app matches the file.\n`,
   });
   expect(await home.nclust('apply', '--dry-run', '--only', 'api')).toMatchObject({ exitStatus: 0 });
   expect(await home.nclust('apply', '--only', 'api', '--prune')).toMatchObject({

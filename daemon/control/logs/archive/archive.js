@@ -42,9 +42,9 @@ const FLUSH_LOOKS = 20;
 
 /**
  * @typedef {object} Archive
- * @property {(path: string, limits: GivenLimits, app?: string, user?: User | null) => void} hold
+ * @property {(path: string, limits: GivenLimits, app?: string, user?: User | null) => void} acquire
  *   Files of one `app` share its limit on the total. A second call changes the limits.
- * @property {(path: string) => void} letGo  The segments of the file stay.
+ * @property {(path: string) => void} release  The segments of the file stay.
  * @property {(path: string, segment: string) => void} rotated  Removes surplus segments at once.
  * @property {(path: string, bytes: number) => void} grew  Must be fast, because it is called for
  *   each chunk.
@@ -257,12 +257,12 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   const listFiles = (app) => inventory.files().filter((file) => file.app === app);
 
   return {
-    hold(path, limits, app = path, user = null) {
+    acquire(path, limits, app = path, user = null) {
       if (!inventory.has(path)) lookSoon();
-      inventory.hold(path, limits, app, user);
+      inventory.acquire(path, limits, app, user);
       inventory.setActive(path, readSize(path, user) ?? 0);
     },
-    letGo(path) {
+    release(path) {
       if (inventory.has(path)) inventory.at(path).limits = null;
     },
     rotated(path, segment) {

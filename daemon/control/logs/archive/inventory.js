@@ -104,7 +104,7 @@ export function createInventory(logsFolder) {
      * @param {string} app
      * @param {User | null} user
      */
-    hold(path, limits, app, user) {
+    acquire(path, limits, app, user) {
       const file = at(path);
       const bytes = sumBytes(file);
       count(file, -bytes);

@@ -31,7 +31,7 @@ const DRAIN_MS = 30_000;
  * @typedef {object} ShipperPool
  * @property {(place: LogPlace, stream: LogStream, chunk: Buffer) => void} send
  * @property {(place: LogPlace) => void} retarget  The settings of an instance have changed.
- * @property {(instanceId: string) => void} letGo
+ * @property {(instanceId: string) => void} release
  *   Called when an instance ends. After the last instance of an app, the waiting lines are sent in
  *   the background.
  * @property {(name: string) => Shipped[]} countersOf
@@ -170,7 +170,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
       const kept = new Set(ship.map((target) => getKey(name, target)));
       for (const key of [...leases.keys()]) if (!kept.has(key)) leave(key, instanceId);
     },
-    letGo(instanceId) {
+    release(instanceId) {
       const sender = senders.get(instanceId);
       for (const [stream, splitter] of sender?.splitters ?? [])
         send(/** @type {LogPlace} */ (sender?.place), stream, splitter.end());

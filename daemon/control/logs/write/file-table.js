@@ -70,23 +70,23 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
      * @param {string} path
      * @param {FileOptions} options
      */
-    hold(path, options) {
+    acquire(path, options) {
       if (path === '') return;
       const entry = table.get(path) ?? getEntry(path, options);
       entry.holders += 1;
       entry.options = options;
       table.set(path, entry);
-      archive.hold(path, options.limits, options.name, options.user);
+      archive.acquire(path, options.limits, options.name, options.user);
       entry.file.prepare();
     },
     /** @param {string} path */
-    letGo(path) {
+    release(path) {
       const entry = table.get(path);
       if (!entry) return;
       entry.holders -= 1;
       if (entry.holders > 0) return;
       entry.file.close();
-      archive.letGo(path);
+      archive.release(path);
       if (isOver(entry, () => true)) table.delete(path);
     },
     /**

@@ -59,8 +59,8 @@ beforeEach(() => {
   archive = {
     held: new Map(),
     rotations: 0,
-    hold: (path, given, app) => archive.held.set(path, { given, app }),
-    letGo: (path) => archive.held.delete(path),
+    acquire: (path, given, app) => archive.held.set(path, { given, app }),
+    release: (path) => archive.held.delete(path),
     rotated: () => (archive.rotations += 1),
     grew() {},
     flushed: [],
@@ -70,7 +70,7 @@ beforeEach(() => {
   const shippers = {
     send: ({ id, ship }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}${ship.length > 1 ? ship : ''}`),
     retarget: ({ ship }) => retargeted.push(ship),
-    letGo() {},
+    release() {},
     countersOf: () => [],
     notices: () => [],
   };

@@ -98,7 +98,7 @@ test.each([
 ])(
   'a segment is compressed with %s: same content, age and mode, and the plain one is removed',
   async (compress, suffix, unpack) => {
-    open().hold(path(), { ...NONE, compress });
+    open().acquire(path(), { ...NONE, compress });
     const content = Buffer.from(Array.from({ length: 20_000 }, (_, at) => `line ${at}\n`).join(''));
     const segment = rotate(path(), content, 1_000_000);
     await archive.idle();
@@ -114,7 +114,7 @@ test.each([
 );
 
 test('rotated() removes surplus segments and their times before it returns', () => {
-  open().hold(path(), { ...NONE, maxFiles: 3 });
+  open().acquire(path(), { ...NONE, maxFiles: 3 });
   const all = Array.from({ length: 6 }, () => {
     const segment = rotate(path());
     expect(kept().length).toBeLessThanOrEqual(3);
@@ -126,8 +126,8 @@ test('rotated() removes surplus segments and their times before it returns', () 
 
 test('the files of one app share its limit, and each app has its own', () => {
   open();
-  for (const name of ['a-out.log', 'a-error.log']) archive.hold(path(name), { ...NONE, maxTotalBytes: 35 }, 'a');
-  archive.hold(path('b-out.log'), { ...NONE, maxTotalBytes: 35 }, 'b');
+  for (const name of ['a-out.log', 'a-error.log']) archive.acquire(path(name), { ...NONE, maxTotalBytes: 35 }, 'a');
+  archive.acquire(path('b-out.log'), { ...NONE, maxTotalBytes: 35 }, 'b');
   for (let round = 0; round < 4; round++) {
     for (const name of ['a-out.log', 'a-error.log', 'b-out.log']) rotate(path(name));
     clock.advance(5);
@@ -138,7 +138,7 @@ test('the files of one app share its limit, and each app has its own', () => {
 
 test('a surplus segment is removed at once during its compression, without leftovers', async () => {
   shutGate();
-  open().hold(path(), { ...NONE, maxFiles: 1, compress: 'gzip' });
+  open().acquire(path(), { ...NONE, maxFiles: 1, compress: 'gzip' });
   const first = rotate(path(), 300_000);
   await waitFor('the compression', () => readdirSync(logs).some((name) => name.endsWith('.tmp')));
   openGate();
@@ -152,7 +152,7 @@ test('a surplus segment is removed at once during its compression, without lefto
 
 test('close leaves a segment under compression as it was, and the next archive compresses it', async () => {
   shutGate();
-  open().hold(path(), { ...NONE, compress: 'gzip' });
+  open().acquire(path(), { ...NONE, compress: 'gzip' });
   const segment = rotate(path(), 300_000);
   await waitFor('the compression', () => readdirSync(logs).some((name) => name.endsWith('.tmp')));
   const closed = archive.close();
@@ -163,7 +163,7 @@ test('close leaves a segment under compression as it was, and the next archive c
   await archive.close();
   expect(readSegments(path())).toMatchObject([{ path: segment, sizeBytes: 300_000 }]);
   await open().scan();
-  archive.hold(path(), { ...NONE, compress: 'gzip' });
+  archive.acquire(path(), { ...NONE, compress: 'gzip' });
   await archive.scan();
   await archive.idle();
   expect(readSegments(path())).toMatchObject([{ path: `${segment}.gz` }]);
@@ -177,7 +177,7 @@ test.each([
   writeFileSync(segment, 'x'.repeat(500));
   leave(segment);
   expect(readSegments(path())).toMatchObject([{ path: segment, sizeBytes: 500 }]);
-  open().hold(path(), { ...NONE, compress: 'gzip' });
+  open().acquire(path(), { ...NONE, compress: 'gzip' });
   await archive.scan();
   await archive.idle();
   expect(readSegments(path())).toMatchObject([{ path: `${segment}.gz` }]);
@@ -190,7 +190,7 @@ test('the limit of the home counts files of deleted apps, and removes the oldest
     writeFileSync(join(logs, `gone-out__2023-11-1${4 - age}T22-13-20-000Z.log.gz`), 'x'.repeat(100));
   writeFileSync(path('gone-out.log'), 'x'.repeat(50));
   homeMaxTotalBytes = 350;
-  open().hold(path(), NONE);
+  open().acquire(path(), NONE);
   await archive.scan();
   expect(kept('gone-out.log')).toHaveLength(3);
   rotate(path(), 60);
@@ -202,9 +202,9 @@ test('the limit of the home counts files of deleted apps, and removes the oldest
 });
 
 test('the archive makes no plan per chunk of a file above its limit, and removes later what it can', async () => {
-  open().hold(path(), NONE);
+  open().acquire(path(), NONE);
   rotate(path());
-  archive.hold(path('big.log'), { ...NONE, maxTotalBytes: 500 }, 'big');
+  archive.acquire(path('big.log'), { ...NONE, maxTotalBytes: 500 }, 'big');
   await archive.scan();
   archive.grew(path('big.log'), 1_000);
   const before = plans;
@@ -217,9 +217,9 @@ test('the archive makes no plan per chunk of a file above its limit, and removes
 
 test('the archive plans a home full of growing files once for all apps, and again after a rotation', async () => {
   const outside = join(folder, 'elsewhere.log');
-  open().hold(outside, NONE, 'elsewhere');
+  open().acquire(outside, NONE, 'elsewhere');
   rotate(outside);
-  for (let app = 0; app < 20; app++) archive.hold(path(`app-${app}.log`), NONE, `app-${app}`);
+  for (let app = 0; app < 20; app++) archive.acquire(path(`app-${app}.log`), NONE, `app-${app}`);
   await archive.scan();
   homeMaxTotalBytes = 1_000;
   const plansOf = (act) => {
@@ -239,7 +239,7 @@ test('the archive plans a home full of growing files once for all apps, and agai
 });
 
 test('a flood never takes more disk than the limit and one file', async () => {
-  open().hold(path(), { ...NONE, maxTotalBytes: 10_000, compress: 'gzip' });
+  open().acquire(path(), { ...NONE, maxTotalBytes: 10_000, compress: 'gzip' });
   for (let round = 0; round < 60; round++) {
     archive.grew(path(), 1_000);
     rotate(path(), 1_000);
@@ -252,7 +252,7 @@ test('a flood never takes more disk than the limit and one file', async () => {
 });
 
 test('segments that are too old are removed without a rotation', async () => {
-  open().hold(path(), { ...NONE, maxAgeMs: 3_600_000 });
+  open().acquire(path(), { ...NONE, maxAgeMs: 3_600_000 });
   rotate(path());
   await archive.scan();
   clock.advance(3_000_000);
@@ -270,11 +270,11 @@ test('files outside the home are managed while they are held, and foreign files 
   for (const file of [mine, other]) for (const at of [1, 2, 3]) writeFileSync(segmentName(file, at), 'x');
   writeFileSync(`${segmentName(other, 9)}.gz.tmp`, 'x');
   homeMaxTotalBytes = 1;
-  open().hold(mine, { ...NONE, maxFiles: 1 });
+  open().acquire(mine, { ...NONE, maxFiles: 1 });
   await archive.scan();
   expect([readSegments(mine).length, readSegments(other).length]).toEqual([1, 3]);
   expect(readdirSync(elsewhere).some((name) => name.endsWith('.tmp'))).toBe(true);
-  archive.letGo(mine);
+  archive.release(mine);
   writeFileSync(segmentName(mine, 5), 'x');
   await archive.scan();
   expect(readSegments(mine)).toHaveLength(2);
@@ -282,7 +282,7 @@ test('files outside the home are managed while they are held, and foreign files 
 
 test('segments that another program removed are forgotten first', async () => {
   homeMaxTotalBytes = 100;
-  open().hold(path(), NONE);
+  open().acquire(path(), NONE);
   const segments = [rotate(path(), 40), rotate(path(), 40)];
   rmSync(segments[0]);
   await archive.scan();
@@ -291,8 +291,8 @@ test('segments that another program removed are forgotten first', async () => {
 });
 
 test('flush removes every segment of a file, in any form, and its times', async () => {
-  open().hold(path(), { ...NONE, compress: 'gzip' });
-  archive.hold(path('b.log'), NONE);
+  open().acquire(path(), { ...NONE, compress: 'gzip' });
+  archive.acquire(path('b.log'), NONE);
   rotate(path());
   await archive.idle();
   rotate(path(), 300_000);
@@ -309,7 +309,7 @@ test('a segment that cannot be compressed stays, is reported once, and is retrie
   writeFileSync(segment, 'content');
   mkdirSync(`${segment}.gz.tmp/x`, { recursive: true });
   await open().scan();
-  archive.hold(path(), { ...NONE, compress: 'gzip' });
+  archive.acquire(path(), { ...NONE, compress: 'gzip' });
   archive.rotated(path(), segment);
   await archive.idle();
   archive.rotated(path(), segment);
@@ -324,8 +324,8 @@ test('a segment that cannot be compressed stays, is reported once, and is retrie
 
 test('unfinished segments that cannot be removed are reported once, and other files are checked', async () => {
   await open().scan();
-  archive.hold(path('a-out.log'), NONE, 'a');
-  archive.hold(path('b-out.log'), { ...NONE, maxAgeMs: 1_000 }, 'b');
+  archive.acquire(path('a-out.log'), NONE, 'a');
+  archive.acquire(path('b-out.log'), { ...NONE, maxAgeMs: 1_000 }, 'b');
   for (const ms of ['000', '001']) mkdirSync(join(logs, `a-out__2023-11-14T22-13-20-${ms}Z.log.gz.tmp`));
   rotate(path('b-out.log'));
   clock.advance(5_000);
@@ -339,15 +339,15 @@ test('a missing log folder, or a dangling link, is not an error', async () => {
   await open().scan();
   rmSync(logs, { recursive: true });
   await archive.scan();
-  archive.hold(path(), NONE);
+  archive.acquire(path(), NONE);
   archive.rotated(path(), segmentName(path(), 1));
   expect(events).toEqual([]);
 });
 
 test('changed limits apply from the next rotation on', () => {
-  open().hold(path(), NONE);
+  open().acquire(path(), NONE);
   for (let round = 0; round < 5; round++) rotate(path());
-  archive.hold(path(), { ...NONE, maxFiles: 2 });
+  archive.acquire(path(), { ...NONE, maxFiles: 2 });
   rotate(path());
   expect(kept()).toHaveLength(2);
 });

@@ -76,9 +76,9 @@ test('an unused target is closed, and the others stay as they are', async () => 
   take(place('j', [B]), 'gun\n');
   await opened();
   expect(countedTargets()).toEqual([A, B]);
-  shippers.letGo('i');
+  shippers.release('i');
   expect(countedTargets()).toEqual([B]);
-  shippers.letGo('j');
+  shippers.release('j');
   expect(countedTargets()).toEqual([]);
   expect(links.map(({ target, lines }) => [target, lines])).toEqual([
     [A, ['x', 'x']],
@@ -93,7 +93,7 @@ test('the pool sends waiting lines for half a minute after the last instance, th
   take(place('i', [B]), 'one\n');
   await opened();
   take(place('i', [B]), 'two\nthree\nno end');
-  shippers.letGo('i');
+  shippers.release('i');
   clock.advance(29_000);
   expect([links[0].lines, links[0].graces, counts()]).toEqual([['one'], [], [{ sent: 0, dropped: 0 }]]);
   links[0].taken();
@@ -110,7 +110,7 @@ test('a target has the rest of that time to exit after all lines are sent', asyn
   isQuick = false;
   take(place('i', [B]), 'one\n');
   await opened();
-  shippers.letGo('i');
+  shippers.release('i');
   clock.advance(10_000);
   links[0].taken();
   await opened();
@@ -121,13 +121,13 @@ test('an instance that follows soon continues on the same connection', async () 
   isQuick = false;
   take(place('i', [B]), 'one\n');
   await opened();
-  shippers.letGo('i');
+  shippers.release('i');
   clock.advance(20_000);
   take(place('j', [B]), 'two\n');
   clock.advance(60_000);
   links[0].taken();
   expect([links.length, links[0].lines, counts()]).toEqual([1, ['one', 'two'], [{ sent: 1, dropped: 0 }]]);
-  shippers.letGo('j');
+  shippers.release('j');
   links[0].taken();
   await opened();
   expect(links[0].graces).toEqual([30_000]);
@@ -138,7 +138,7 @@ test('sent and lost lines of an app are counted over restarts, and while it is s
   for (const instanceId of ['i', 'j']) {
     take(place(instanceId, [B]), 'x\ny\n');
     await opened();
-    shippers.letGo(instanceId);
+    shippers.release(instanceId);
     await opened();
   }
   expect([links.length, counts()]).toEqual([2, [{ sent: 4, dropped: 0 }]]);
@@ -150,7 +150,7 @@ test('a loss of a deleted app is reported for an hour', async () => {
   isQuick = false;
   take(place('i', [B]), 'x\n');
   await opened();
-  shippers.letGo('i');
+  shippers.release('i');
   clock.advance(31_000);
   await opened();
   expect(shippers.notices()).toHaveLength(1);
@@ -163,9 +163,9 @@ test('control waits for no target longer than a second when it exits', async () 
   take(place('i', [A]), 'x\n');
   take(place('j', [B]), 'x\n');
   await opened();
-  shippers.letGo('i');
+  shippers.release('i');
   links[0].taken();
-  shippers.letGo('j');
+  shippers.release('j');
   await opened();
   expect(links.map(({ graces }) => graces)).toEqual([[30_000], []]);
   const closed = shippers.close();

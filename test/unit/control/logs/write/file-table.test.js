@@ -27,7 +27,7 @@ beforeEach(() => {
   grown = 0;
   slow.isSlow = false;
   slow.writes = [];
-  const archive = { hold() {}, letGo() {}, rotated() {}, grew: (_, bytes) => (grown += bytes) };
+  const archive = { acquire() {}, release() {}, rotated() {}, grew: (_, bytes) => (grown += bytes) };
   const openTimes = () => ({ startedAtMs: 1, note() {}, moveTo() {}, discard() {}, flush() {}, close() {} });
   table = createFileTable({
     nowMs: () => 1_700_000_000_000,
@@ -35,10 +35,10 @@ beforeEach(() => {
     archive,
     limitsOf: () => ({ maxSizeBytes: Infinity, interval: 'never' }),
   });
-  table.hold(path, WISHES);
+  table.acquire(path, WISHES);
 });
 afterEach(() => {
-  table.letGo(path);
+  table.release(path);
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -64,8 +64,8 @@ test('a stream that opens a file again while it waits for the disk writes after 
   slow.isSlow = true;
   append('old\n');
   const before = table.fileAt(path);
-  table.letGo(path);
-  table.hold(path, WISHES);
+  table.release(path);
+  table.acquire(path, WISHES);
   append('new\n');
   expect([table.fileAt(path) === before, slow.writes.length]).toEqual([true, 1]);
   for (const end of slow.writes) end();
