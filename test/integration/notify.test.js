@@ -14,8 +14,8 @@ test.runIf(process.getuid?.() === 0)(
     const notifier = takeNotifier({ NOTIFY_SOCKET: systemd.path, PATH: process.env.PATH }, (sentence) => {
       throw new Error(sentence);
     });
-    notifier?.say('READY=1', 'STATUS=1 of 1 instances are up');
-    notifier?.say('WATCHDOG=1');
+    notifier?.send('READY=1', 'STATUS=1 of 1 instances are up');
+    notifier?.send('WATCHDOG=1');
     await notifier?.sent();
     expect(systemd.received()).toEqual([['READY=1', 'STATUS=1 of 1 instances are up'], ['WATCHDOG=1']]);
     expect(systemd.senders()).toEqual([process.pid, process.pid]);
