@@ -111,7 +111,8 @@ export function createPipePool(run, epoch) {
         if (name.startsWith('p-') && !name.startsWith(`p-${epoch}-`) && !inUse.has(path)) removePipe(path);
       }
     },
-    removeAll() {
+    async removeAll() {
+      await filling?.catch(() => {}); // mkfifo(1) would make pipes after the removal.
       for (const name of namesIn(run)) if (name.startsWith('p-')) removePipe(join(run, name));
     },
   };

@@ -39,7 +39,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim, run }) 
     await new Promise((resolve) => setImmediate(resolve));
     await controlEnded();
     try {
-      pipes.removeAll();
+      await pipes.removeAll();
       claim.leave();
       log('keeper-left', {});
     } catch (error) {

@@ -5,6 +5,15 @@ import { createPipePool } from '../../daemon/keeper/pipes.js';
 import { realKeeper, temporaryHome } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
+test('a keeper that leaves while it makes pipes leaves no pipe behind', async () => {
+  const run = temporaryHome();
+  const pipes = createPipePool(run, 1);
+  const made = pipes.fill();
+  await pipes.removeAll();
+  await made;
+  expect(readdirSync(run)).toEqual([]);
+});
+
 // Small images contain node, and no mkfifo.
 
 describe.skipIf(process.platform !== 'linux')('without a program mkfifo', () => {
