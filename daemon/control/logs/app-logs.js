@@ -214,14 +214,14 @@ export function createAppLogs({
       if (failed) throw failed.reason;
     },
     close() {
-      for (const { taps } of attached.values()) {
-        for (const { reader, stream } of taps) {
-          reader?.close();
-          stream.end();
-        }
+      const taps = [...attached.values()].flatMap((one) => one.taps);
+      for (const { reader, stream } of taps) {
+        reader?.close();
+        stream.finish();
       }
       attached.clear();
       files.finish();
+      for (const { stream } of taps) stream.handOver();
       foreground.finish();
     },
     reopen: files.reopen,

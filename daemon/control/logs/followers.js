@@ -49,7 +49,7 @@ const NEWLINE = 0x0a;
  * @property {(source: Source, chunk: Buffer, at?: ChunkStart | null) => void} push
  *   `at`: null if the chunk is not in a file.
  * @property {(source: Source) => void} end  Called when a source has no more output. Sends the
- *   unfinished line.
+ *   unfinished line. Chunks that a slow disk writes later are pushed after that.
  */
 
 /**
@@ -61,6 +61,7 @@ const NEWLINE = 0x0a;
  * @property {Position | null} [lineFrom]  Where the unfinished line begins. Null: the source is not in
  *   a line, or not in a file.
  * @property {Position | null} [writtenTo]  Where the last chunk ended.
+ * @property {boolean} [isOver]
  */
 
 /**
@@ -72,7 +73,7 @@ export function createFollowers(nowMs) {
   const followers = new Set();
   /** Sources in the middle of a line of a file. @type {Set<Source>} */
   const midLine = new Set();
-  /** By path. @type {Map<string, Omit<Source, 'slot' | 'stream'>>} */
+  /** By path. @type {Map<string, Omit<Source, 'slot' | 'stream'> & { splitter: LineSplitter }>} */
   const begun = new Map();
 
   /**
@@ -100,15 +101,27 @@ export function createFollowers(nowMs) {
     midLine.delete(source);
   }
 
+  /** @param {Source} source */
+  function finishLine(source) {
+    const part = source.splitter?.heldPart() ?? null;
+    const lines = source.splitter?.end() ?? [];
+    source.lineFrom = null;
+    send(source, lines, [part], nowMs());
+    reset(source);
+  }
+
   /**
+   * Gives a source the line that an earlier control began in its file. If the file was rotated, or
+   * has other bytes after the line, the beginning is sent as a line.
    * @param {Source} source
    * @param {Position | null} [at]  Default: where the line ends.
    */
   function continueLine(source, at) {
     const line = begun.get(source.path);
+    if (!line) return;
     begun.delete(source.path);
-    if (line && !source.splitter?.heldBytes() && (!at || isSamePosition(at, line.writtenTo)))
-      Object.assign(source, line);
+    if (source.splitter?.heldBytes() || (at && !isSamePosition(at, line.writtenTo))) finishLine({ ...source, ...line });
+    else Object.assign(source, line);
   }
 
   return {
@@ -151,14 +164,12 @@ export function createFollowers(nowMs) {
       if (source.lineFrom) midLine.add(source);
       else midLine.delete(source);
       send(source, lines, parts, at?.atMs ?? nowMs());
+      if (source.isOver) finishLine(source);
     },
     end(source) {
+      source.isOver = true;
       continueLine(source);
-      const part = source.splitter?.heldPart() ?? null;
-      const lines = source.splitter?.end() ?? [];
-      source.lineFrom = null;
-      send(source, lines, [part], nowMs());
-      reset(source);
+      finishLine(source);
     },
   };
 }

@@ -21,9 +21,11 @@ import { readUnfinishedLine } from './write/open-file.js';
  * @property {() => Losses | null} refused  Losses of lines above the rate limit.
  * @property {LastLines | null} tail
  * @property {() => void} adopt  An earlier control may have written the beginning of a line.
- * @property {() => void} leave
- *   Called when another LogStream takes over. A held unfinished line gets a line end.
+ * @property {() => void} finish  A line that is held until it is whole gets a line end.
+ * @property {() => void} leave  Called when another LogStream takes over.
  * @property {() => void} end  No more output will come: an unfinished line gets a line end.
+ * @property {() => void} handOver  Called when control exits and the files are written. Followers
+ *   get an unfinished line of a file from the next control, which reads it from the file.
  */
 
 /**
@@ -79,10 +81,14 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
       : files.append(combined, lines, isCombinedOnly ? follow : () => {});
   }
 
-  function leave() {
+  function finish() {
     const last = (format ?? whole)?.end();
     if (last && format) write(last);
     if (last) combine(last);
+  }
+
+  function leave() {
+    finish();
     followers.end(source);
   }
 
@@ -109,9 +115,14 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
       if (at && !place.isMuted)
         followers.begin(source.path, at, readUnfinishedLine(source.path, place.user, at.offset));
     },
+    finish,
     leave,
     end() {
       leave();
+      foreground.end(place, name);
+    },
+    handOver() {
+      if (!source.lineFrom) followers.end(source);
       foreground.end(place, name);
     },
   };

@@ -241,14 +241,15 @@ function openOrMake(user, path, nowMs) {
   return openAsUser(user, path, FLAGS);
 }
 
-/** Only the end of a longer unfinished line is read. */
-const UNFINISHED_MAX_BYTES = 16 * 1024 * 1024;
+/** A longer unfinished line is not read, because all apps are read while control starts. */
+const UNFINISHED_MAX_BYTES = 1024 * 1024;
 
 /**
  * @param {string} path
  * @param {User | null} user
  * @param {number} sizeBytes  The size of the file.
- * @returns {Buffer}  The unfinished line at the end of the file. Empty if the file is not readable.
+ * @returns {Buffer}  The unfinished line at the end of the file. Empty if it is longer than 1 MiB, or
+ *   if the file is not readable.
  */
 export function readUnfinishedLine(path, user, sizeBytes) {
   try {
@@ -273,7 +274,8 @@ function lastLine(fd, sizeBytes) {
     const bytes = Buffer.alloc(Math.min(size, sizeBytes));
     readSync(fd, bytes, 0, bytes.length, sizeBytes - bytes.length);
     const newline = bytes.lastIndexOf(NEWLINE);
-    if (newline !== -1 || size >= Math.min(sizeBytes, UNFINISHED_MAX_BYTES)) return bytes.subarray(newline + 1);
+    if (newline !== -1 || size >= sizeBytes) return bytes.subarray(newline + 1);
+    if (size >= UNFINISHED_MAX_BYTES) return Buffer.alloc(0);
   }
 }
 

@@ -21,6 +21,7 @@ let folder;
 let place;
 let clock;
 let appLogs;
+let open;
 let archive;
 let limits;
 let shipped;
@@ -74,13 +75,9 @@ beforeEach(() => {
     countersOf: () => [],
     notices: () => [],
   };
-  appLogs = createAppLogs({
-    clock,
-    archive,
-    limitsOf: () => limits,
-    timesFolder: join(folder, 'times'),
-    shippers,
-  });
+  open = () =>
+    createAppLogs({ clock, archive, limitsOf: () => limits, timesFolder: join(folder, 'times'), shippers });
+  appLogs = open();
 });
 afterEach(() => {
   appLogs.detach('i');
@@ -367,6 +364,30 @@ test('an adopted instance continues its unfinished line, and a new instance begi
     appLogs.detach('i');
   }
   expect(lines).toEqual(['begun', 'half', 'new']);
+});
+
+test('a follower gets an unfinished line once, and whole, if another control continues it', () => {
+  const lines = [];
+  const marks = [];
+  const follower = {
+    wants: () => true,
+    take: (entries, mark) => {
+      lines.push(...entries.map(({ line }) => line));
+      marks.push(mark.offset);
+    },
+  };
+  appLogs.follow(follower);
+  appLogs.attach(place);
+  writeSync(out, 'one\nthr');
+  appLogs.drain('i');
+  appLogs.close();
+  appLogs = open();
+  appLogs.attach(place, true);
+  expect([marks, appLogs.heldFrom().get(place.outFile).offset]).toEqual([[4], 4]);
+  appLogs.follow(follower);
+  writeSync(out, 'ee\n');
+  appLogs.drain('i');
+  expect(lines).toEqual(['one', 'three']);
 });
 
 test('a full file is rotated, and the archive is notified', () => {

@@ -101,12 +101,16 @@ test('a long line of an earlier control is cut at the same places', () => {
   expect(received).toEqual([[[`${'x'.repeat(4_464)}y`], 70_002]]);
 });
 
-test('a beginning that another program or a lost chunk has overtaken is dropped', () => {
+test('a beginning that another program or a rotation has overtaken is sent as a line', () => {
   begin('tw', 6);
   offset = 9;
   const received = follow();
   push('new\n');
-  expect(received).toEqual([[['new'], 13]]);
+  expect(received).toEqual([
+    [['tw'], 6],
+    [['new'], 13],
+  ]);
+  expect(heldFrom()).toBeNull();
 });
 
 test('a beginning that no source continues is sent when its source ends', () => {
@@ -114,6 +118,14 @@ test('a beginning that no source continues is sent when its source ends', () => 
   const received = follow();
   followers.end(source);
   expect(received).toEqual([[['tw'], 6]]);
+  expect(heldFrom()).toBeNull();
+});
+
+test('a line that a slow disk writes after the end of its source is sent, and not held', () => {
+  const received = follow();
+  followers.end(source);
+  push('late');
+  expect(received).toEqual([[['late'], 4]]);
   expect(heldFrom()).toBeNull();
 });
 
