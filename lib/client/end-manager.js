@@ -33,6 +33,8 @@ export async function endManager(home, { signal, open = openClient } = {}) {
   const reach = (/** @type {AbortSignal | undefined} */ one) => connectOnly(home, one);
   const openRunning = () => unlessLost(open(reach, reach, { signal }));
   return endingSilent(home, async (hasEnded) => {
+    /** @type {number[]} */
+    let pids = [];
     for (let tried = 0; tried < MAX_TRIES; tried += 1) {
       let client = await openRunning();
       // Starts a manager if apps are saved: the apps may have outlived a manager that died, and
@@ -42,9 +44,13 @@ export async function endManager(home, { signal, open = openClient } = {}) {
         (await connectOrLaunch(home, signal)).destroy();
         client = await openRunning();
       }
-      if (!client) return { wasRunning: tried > 0 };
+      if (!client) {
+        await waitForEnd(pids, END_DEADLINE_MS);
+        return { wasRunning: tried > 0 };
+      }
+      pids = managerPids(client);
       if (await tryKill(client, signal)) {
-        await waitUntilGone(home, client, signal);
+        await waitUntilGone(home, pids, signal);
         return { wasRunning: true };
       }
     }
@@ -140,10 +146,10 @@ function throwSilent() {
  * Control answers just before it exits. This function waits for the exit, so that the next command
  * does not find the old manager.
  * @param {string} home
- * @param {Client} client
+ * @param {number[]} pids
  * @param {AbortSignal | undefined} caller
  */
-async function waitUntilGone(home, { hello }, caller) {
+async function waitUntilGone(home, pids, caller) {
   const { signal, release } = createDeadline(END_DEADLINE_MS, caller);
   // Waits at the socket of the current keeper, because it may have replaced the keeper in `hello`.
   const hasLeft = await waitUntilLeft(homePaths(home).run, signal)
@@ -153,13 +159,17 @@ async function waitUntilGone(home, { hello }, caller) {
     )
     .finally(release);
   caller?.throwIfAborted();
-  const pids = [hello?.keeperPid ?? 0, hello?.controlPid ?? 0].filter((pid) => pid > 0);
   if (hasLeft && (await waitForEnd(pids, END_DEADLINE_MS))) return;
   throw new NclustError(
     'ERR_NCLUST_DAEMON_UNREACHABLE',
     `Every app has exited, but the manager (pids ${pids.join(' and ')}) did not exit within ` +
       `${END_DEADLINE_MS / 1_000}s.`,
   );
+}
+
+/** @param {Client} client */
+function managerPids({ hello }) {
+  return [hello?.keeperPid ?? 0, hello?.controlPid ?? 0].filter((pid) => pid > 0);
 }
 
 /**

@@ -106,13 +106,13 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     under.add(over);
-    /** @type {Ask} */
-    const asking = Object.assign(
-      (/** @type {Method} */ method, /** @type {Record<string, unknown> | undefined} */ params) =>
-        ask(method, params, { wait, onProgress, signal: over.signal }),
-      { cwd: cwdNow(), env: process.env, node: NODE, warn: onWarning },
-    );
     try {
+      /** @type {Ask} */
+      const asking = Object.assign(
+        (/** @type {Method} */ method, /** @type {Record<string, unknown> | undefined} */ params) =>
+          ask(method, params, { wait, onProgress, signal: over.signal }),
+        { cwd: cwdNow(), env: process.env, node: NODE, warn: onWarning },
+      );
       return await Promise.race([work(asking, over.signal), rejectOnAbort(over.signal)]);
     } catch (error) {
       throw over.signal.aborted ? over.signal.reason : toNclustError(error);

@@ -40,12 +40,12 @@ export const readings = {
   async list(context, params) {
     const { targets, brief, detail } = readParams({ targets: optional(texts), brief: toggle, detail: toggle }, params);
     await context.metrics.measureNew();
-    const { desired } = context.control.registry;
-    const ids = targets ? selectIds(desired, targets) : allSlotIds(context);
+    const ids = targets ? selectIds(context.control.registry.desired, targets) : allSlotIds(context);
     const slots =
       brief && !detail
         ? briefStatuses(context, ids)
         : statuses(context, ids, detail ? await queryAppMetadata(context) : null);
+    const { desired } = context.control.registry; // After the wait for the apps.
     return {
       slots,
       notices: [

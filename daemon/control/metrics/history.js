@@ -151,19 +151,23 @@ export function readHistory({ registry, slots, machine }, { ids, series, stepMs,
       ? [{ name: app.spec.name, own: own.map(({ id, slot }) => ({ id, slot, values: read(historyKey(app, id)) })) }]
       : [];
   });
-  const workers = chosen.flatMap(({ name, own }) =>
-    own.map(({ id, slot, values }) => ({ id, name, slot, series: Object.fromEntries(values) })),
-  );
-  const apps = chosen.map(({ name, own }) => {
-    const slotValues = own.map(({ values }) => values);
-    return { name, series: Object.fromEntries(series.map((one) => [one, combineSlots(slotValues, one)])) };
-  });
+  const listWorkers = () =>
+    chosen
+      .flatMap(({ name, own }) =>
+        own.map(({ id, slot, values }) => ({ id, name, slot, series: Object.fromEntries(values) })),
+      )
+      .sort((a, b) => a.id - b.id);
+  const listApps = () =>
+    chosen.map(({ name, own }) => {
+      const slotValues = own.map(({ values }) => values);
+      return { name, series: Object.fromEntries(series.map((one) => [one, combineSlots(slotValues, one)])) };
+    });
   return {
     stepMs,
     endMs: slots.endMs(stepMs),
     points,
-    workers: of === 'apps' ? [] : workers.sort((a, b) => a.id - b.id),
-    apps: of === 'workers' ? [] : apps,
+    workers: of === 'apps' ? [] : listWorkers(),
+    apps: of === 'workers' ? [] : listApps(),
     host: {
       cpu: machine.read('host', 0, span),
       memoryUsedBytes: machine.read('host', 1, span),

@@ -21,6 +21,9 @@ export function digestCode(root, parts) {
  */
 function listFiles(root, part) {
   if (!statSync(join(root, part)).isDirectory()) return [part];
-  const names = readdirSync(join(root, part)).sort();
-  return names.flatMap((name) => listFiles(root, join(part, name)));
+  return readdirSync(join(root, part), { withFileTypes: true })
+    .filter((entry) => entry.isFile() || entry.isDirectory()) // Not the link by which an editor locks a file.
+    .map((entry) => entry.name)
+    .sort()
+    .flatMap((name) => listFiles(root, join(part, name)));
 }
