@@ -75,8 +75,7 @@ beforeEach(() => {
     countersOf: () => [],
     notices: () => [],
   };
-  open = () =>
-    createAppLogs({ clock, archive, limitsOf: () => limits, timesFolder: join(folder, 'times'), shippers });
+  open = () => createAppLogs({ clock, archive, limitsOf: () => limits, timesFolder: join(folder, 'times'), shippers });
   appLogs = open();
 });
 afterEach(() => {
