@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 import { inspect } from 'node:util';
 import { setsOwnNumber } from '../app-spec/layers.js';
-import { completeSpec } from '../app-spec/check.js';
 import { escapeControls, jsonLine } from './text.js';
 
 /** @import { AppSpec } from '../app-spec/types.js' */
@@ -139,9 +138,8 @@ export function uniqueId(instanceId) {
 }
 
 /** @param {SlotStatus} slot */
-function settings({ spec: given, watching, autorestart }) {
-  // Adds defaults, because an earlier version of the manager does not send all fields.
-  const spec = given && completeSpec(given);
+function settings({ spec, watching, autorestart }) {
+  // A manager of an earlier version does not send all fields. The output does not have these.
   return {
     autostart: spec?.autostart ?? true,
     autorestart,
@@ -164,7 +162,7 @@ function settings({ spec: given, watching, autorestart }) {
       restart_delay: spec.restartDelayMs,
       exp_backoff_restart_delay: spec.backoffMs ?? (spec.restartDelayMs > 0 ? 0 : 100),
       stop_exit_codes: spec.stopExitCodes,
-      ...(spec.ignoreWatch.length > 0 ? { ignore_watch: spec.ignoreWatch } : {}),
+      ...(spec.ignoreWatch?.length > 0 ? { ignore_watch: spec.ignoreWatch } : {}),
       ...(spec.watchDelayMs > 0 ? { watch_delay: spec.watchDelayMs } : {}),
       ...(spec.cronRestart === null ? {} : { cron_restart: spec.cronRestart }),
       ...(spec.maxMemoryBytes > 0 ? { max_memory_restart: spec.maxMemoryBytes } : {}),
