@@ -27,6 +27,8 @@ import { openLane } from './pipes.js';
 
 /** The descriptor of the channel in a program. A lane is the next one. */
 const CHANNEL_FD = 3;
+/** An app can keep the end of its stream away, by a packet filter. */
+const END_MAX_MS = 10_000;
 
 /**
  * @typedef {object} ChannelEnds
@@ -91,8 +93,9 @@ function createNodeEnds({ own, given }, lane) {
  * @returns {ChannelEnds}
  */
 function createTcpEnds({ own, given }) {
-  // A failed reset is reported here, and then the connection is gone, too.
+  // A failed reset or end is reported here, and then the connection is gone, too.
   own.on('error', () => {});
+  given.on('error', () => {});
   const close = () => {
     own.resetAndDestroy();
     closeShared(getHandle(given), () => void given.destroy());
@@ -103,21 +106,15 @@ function createTcpEnds({ own, given }) {
     give(start) {
       const child = startChannel(given, start);
       const channel = replaceEnds(child, { target: own, source: own, close });
-      // The keeper keeps `given` open, so it sees no end of the connection.
-      child.once('exit', () => onceRead(own, () => channel.onread()));
+      // The keeper keeps `given` open. The end of the stream follows its last byte, however late
+      // the system delivers that.
+      child.once('exit', () => {
+        given.end();
+        setTimeout(() => child.connected && channel.onread(), END_MAX_MS).unref();
+      });
       return child;
     },
   };
-}
-
-/**
- * Calls `then` after a turn of the event loop in which no data came.
- * @param {Socket} socket
- * @param {() => void} then
- */
-function onceRead(socket, then) {
-  const { bytesRead } = socket;
-  setImmediate(() => (socket.bytesRead === bytesRead ? then() : onceRead(socket, then)));
 }
 
 /**
