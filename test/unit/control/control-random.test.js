@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRandom, pickOne } from '../../helpers/random.js';
 import { FakeKeeper } from '../../helpers/fake-keeper.js';
-import { createRig } from './control-rig.js';
+import { asOrphans, createRig } from './control-rig.js';
 
 const NAMES = ['api', 'web', 'job'];
 const STEPS = 250;
@@ -74,16 +74,7 @@ async function crash(rig, random) {
 }
 
 function leaveOrphans(rig) {
-  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
-    instanceId,
-    pid,
-    startTicks: '1',
-    startedAtMs,
-    name: label.name,
-    id: label.id,
-    outPipe: null,
-    errPipe: null,
-  }));
+  rig.orphans = asOrphans(rig.keeper.alive);
   rig.keeper.die();
 }
 

@@ -245,3 +245,9 @@ export function watch(promise) {
   );
   return seen;
 }
+
+/** What the next keeper says of processes that ran on without one. */
+export const asOrphans = (children) =>
+  children.map(({ instanceId, pid, startedAtMs, label: { name, id } }) => {
+    return { instanceId, pid, startTicks: '1', startedAtMs, name, id, outPipe: null, errPipe: null };
+  });

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createRig, watch } from './control-rig.js';
+import { asOrphans, createRig, watch } from './control-rig.js';
 
 let rig;
 
@@ -643,17 +643,6 @@ describe('when the keeper dies', () => {
     expect(rig.keeper.alive).toHaveLength(2);
   });
 
-  const asOrphans = (children) =>
-    children.map(({ instanceId, pid, startedAtMs, label }) => ({
-      instanceId,
-      pid,
-      startTicks: '1',
-      startedAtMs,
-      name: label.name,
-      id: label.id,
-      outPipe: null,
-      errPipe: null,
-    }));
   const spawnsOf = (keeper) => keeper.requests.filter(({ verb }) => verb === 'spawn').map(({ params }) => params);
 
   test('no process gets the slot of another app, whatever id or slot it claims', async () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createRig, watch } from './control-rig.js';
+import { asOrphans, createRig, watch } from './control-rig.js';
 
 let rig;
 
@@ -693,16 +693,7 @@ describe('a keeper that dies during a reload', () => {
 
   /** Kills the keeper. Its processes continue to run, and the next keeper adopts them. */
   async function loseKeeper(behave, meanwhile = () => {}) {
-    const orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
-      instanceId,
-      pid,
-      startTicks: '1',
-      startedAtMs,
-      name: label.name,
-      id: label.id,
-      outPipe: null,
-      errPipe: null,
-    }));
+    const orphans = asOrphans(rig.keeper.alive);
     Object.defineProperty(rig, 'orphans', { get: () => (meanwhile(), orphans) });
     rig.behaveNext = behave;
     rig.keeper.die();

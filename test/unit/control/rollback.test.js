@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { managerEvent } from '../../../daemon/control/journal/manager-events.js';
-import { createRig, watch } from './control-rig.js';
+import { asOrphans, createRig, watch } from './control-rig.js';
 
 let rig;
 
@@ -330,16 +330,7 @@ describe('a rollback restarts parked instances that have died, and the message r
 describe('if the keeper dies during the window', () => {
   /** Kills the keeper. Its processes continue to run, and the next keeper adopts them. */
   async function loseKeeper(behave) {
-    rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
-      instanceId,
-      pid,
-      startTicks: '1',
-      startedAtMs,
-      name: label.name,
-      id: label.id,
-      outPipe: null,
-      errPipe: null,
-    }));
+    rig.orphans = asOrphans(rig.keeper.alive);
     rig.behaveNext = behave;
     rig.keeper.die();
     await rig.turn(100);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NclustError } from '../../../../lib/shared/errors.js';
-import { createRig, watch } from '../control-rig.js';
+import { asOrphans, createRig, watch } from '../control-rig.js';
 
 const installation = (control, keeper) => ({
   control: { version: '2.0.0', digest: control },
@@ -173,16 +173,7 @@ test.each(['/next', '/new'])('an update to %s waits for the next keeper if there
 
 test('a control without a keeper waits for one before an update, so that it knows which apps were up', async () => {
   const rig = await updatable();
-  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
-    instanceId,
-    pid,
-    startTicks: '1',
-    startedAtMs,
-    name: 'api',
-    id: label.id,
-    outPipe: null,
-    errPipe: null,
-  }));
+  rig.orphans = asOrphans(rig.keeper.alive);
   rig.keeper.diesAt = 'snapshot';
   rig.nextKeeper = () => {
     if (rig.launched.length === 1) throw new Error('out of memory');

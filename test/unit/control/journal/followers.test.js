@@ -3,7 +3,7 @@ import { createJournal } from '../../../../daemon/control/journal/journal.js';
 import { listHappenings } from '../../../../daemon/control/journal/process-events.js';
 import { emptyDesired } from '../../../../daemon/control/state/desired.js';
 import { createRegistry } from '../../../../daemon/control/state/registry.js';
-import { createRig } from '../control-rig.js';
+import { asOrphans, createRig } from '../control-rig.js';
 
 const asked = (cause) => ({ cause, by: cause });
 const online = { event: 'online', manually: false };
@@ -134,16 +134,7 @@ test('processes that a next keeper takes over cause no events, only their replac
   const { rig, since } = await followed();
   await Promise.all([rig.start({ name: 'api' }), rig.turn()]);
   since();
-  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
-    instanceId,
-    pid,
-    startTicks: '1',
-    startedAtMs,
-    name: 'api',
-    id: label.id,
-    outPipe: null,
-    errPipe: null,
-  }));
+  rig.orphans = asOrphans(rig.keeper.alive);
   rig.keeper.die();
   await rig.turn(10_000);
   expect(since()).toEqual(['0 online online', '0 exit stopping']);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { FakeKeeper } from '../../../helpers/fake-keeper.js';
-import { createRig, watch } from '../control-rig.js';
+import { asOrphans, createRig, watch } from '../control-rig.js';
 import { makeSpec } from '../make-spec.js';
 
 let rig;
@@ -139,16 +139,7 @@ test('instances under an earlier name still belong to the app after keeper and c
   const before = alive('web').map(({ pid }) => pid);
   rig.keeper.behave = () => ({ listensAfterMs: null, exitsAfterMs: 20, code: 1 });
   await failed('reload', { targets: ['web'], spec: { name: 'site' } });
-  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
-    instanceId,
-    pid,
-    startTicks: '1',
-    startedAtMs,
-    name: 'web',
-    id: label.id,
-    outPipe: null,
-    errPipe: null,
-  }));
+  rig.orphans = asOrphans(rig.keeper.alive);
   rig.keeper = new FakeKeeper(rig.clock, { firstPid: 5_000 });
   rig.keeper.behave = () => ({ listensAfterMs: 500 });
   await rig.boot();
