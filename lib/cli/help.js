@@ -35,8 +35,8 @@ export const LAYOUT = {
  */
 export function sortForHelp(rows) {
   const order = HEADINGS.flatMap(([, names]) => names);
-  const describePlace = (/** @type {Row} */ { name }) => (order.includes(name) ? order.indexOf(name) : order.length);
-  return [...rows].sort((a, b) => describePlace(a) - describePlace(b));
+  const findPlace = (/** @type {Row} */ { name }) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return [...rows].sort((a, b) => findPlace(a) - findPlace(b));
 }
 
 /** @param {string} name */
@@ -65,12 +65,12 @@ export function groupByHeading(options) {
   const first = FIRST_OPTIONS.flatMap(([heading, names]) =>
     names.flatMap((name) => options.filter(({ long }) => long === name).map((option) => option.helpGroup(heading))),
   );
-  const describePlace = (/** @type {Option} */ { helpGroupHeading = '' }) => OTHER_HEADINGS.indexOf(helpGroupHeading);
+  const findPlace = (/** @type {Option} */ { helpGroupHeading = '' }) => OTHER_HEADINGS.indexOf(helpGroupHeading);
   const others = options.filter((option) => !first.includes(option));
   return [
-    ...others.filter((option) => describePlace(option) === -1),
+    ...others.filter((option) => findPlace(option) === -1),
     ...first,
-    ...others.filter((option) => describePlace(option) !== -1).sort((a, b) => describePlace(a) - describePlace(b)),
+    ...others.filter((option) => findPlace(option) !== -1).sort((a, b) => findPlace(a) - findPlace(b)),
   ];
 }
 

@@ -97,7 +97,7 @@ async function runLocalHook({ name, hooks, env }, around) {
  */
 export async function revert(deployment, around, back) {
   const script = () => revertScript(deployment, back, newLock(around));
-  await getActivate(deployment, around, { doing: 'Reverting', script });
+  await runActivation(deployment, around, { doing: 'Reverting', script });
 }
 
 /**
@@ -222,14 +222,14 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
   const known = new Map(staged.map(({ host, reports }) => [host, reports]));
   const activate = (/** @type {string} */ host) =>
     activateScript(deployment, { release: known.get(host)?.release ?? '', hookName, lock });
-  await getActivate(deployment, around, { doing, hosts, script: activate, known });
+  await runActivation(deployment, around, { doing, hosts, script: activate, known });
 }
 
 /**
  * Runs a script that makes a release the current one.
  * @type {(...given: Parameters<typeof onHosts>) => Promise<void>}
  */
-async function getActivate(deployment, around, o) {
+async function runActivation(deployment, around, o) {
   const accounts = await onHosts(deployment, around, { ...o, mustReport: { active: RELEASE } });
   for (const { host, reports } of accounts) around.printMessage(`${host} runs ${reports.active}.`);
 }

@@ -56,7 +56,7 @@ export function renderTable({ head, rows, paint, columns = null, isWrapped = fal
       wordWrap: isWrapped,
     });
     table.push(...body);
-    return readLines(table);
+    return toLines(table);
   };
   if (isWrapped || !head || rows.length === 0) return finished(draw(cells), head ? 2 : 0, paint);
   // The frame has one empty row. The real rows replace it.
@@ -78,7 +78,7 @@ function formatBody(rows, widths, bar) {
     const table = new Table({ chars: NO_LINES, style: { head: [], border: [] }, colWidths: [width] });
     for (let from = 0; from < texts.length; from += TEXTS_IN_ONE)
       table.push([texts.slice(from, from + TEXTS_IN_ONE).join('\n')]);
-    const drawn = readLines(table);
+    const drawn = toLines(table);
     return new Map(texts.map((text, line) => [text, drawn[line]]));
   });
   return rows.map((row) => `${bar}${row.map((text, at) => columns[at].get(text)).join(bar)}${bar}`);
@@ -116,7 +116,7 @@ export function renderColumns(rows, { paint, widths: given = [], columns = null 
     wordWrap: columns !== null,
   });
   table.push(...rows.map((row) => row.map((cell) => paintCell(cell, paint))));
-  return readLines(table).map((line) => line.trimEnd());
+  return toLines(table).map((line) => line.trimEnd());
 }
 
 /**
@@ -130,14 +130,14 @@ export function cutLines(lines, width) {
     colWidths: [width],
   });
   table.push(...lines.map((line) => [line]));
-  return readLines(table).map((line) => line.trimEnd());
+  return toLines(table).map((line) => line.trimEnd());
 }
 
 /** Half of a surrogate pair. cli-table3 leaves such a half when it cuts an emoji. */
 const HALF = /[\ud800-\udbff](?![\udc00-\udfff])/g;
 
 /** @param {import('cli-table3').Table} table */
-function readLines(table) {
+function toLines(table) {
   return table.toString().replace(HALF, ' ').split('\n');
 }
 

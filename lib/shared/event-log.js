@@ -120,7 +120,7 @@ export function readLastEvents(path, maxBytes) {
   let left = maxBytes;
   for (const segment of eventSegments(path)) {
     if (left <= 0) break;
-    const bytes = describeEnding(segment, left);
+    const bytes = readEnding(segment, left);
     entries = [...parseEvents(bytes.toString()), ...entries];
     left -= bytes.length;
   }
@@ -131,7 +131,7 @@ export function readLastEvents(path, maxBytes) {
  * @param {string} file
  * @param {number} maxBytes
  */
-function describeEnding(file, maxBytes) {
+function readEnding(file, maxBytes) {
   const fd = openIfThere(file);
   if (fd === null) return Buffer.alloc(0);
   try {

@@ -151,12 +151,12 @@ const CHARS_KEPT = 1_000;
  */
 export function lastWords(lines) {
   const words = findErrorLine(lines);
-  const kept = describeEnding(lines);
+  const kept = keepLastLines(lines);
   return { ...(words ? { words } : {}), ...(kept.length > 0 ? { lines: kept } : {}) };
 }
 
 /** @param {string[]} lines */
-function describeEnding(lines) {
+function keepLastLines(lines) {
   let left = CHARS_KEPT;
   return lines
     .slice(-LINES_KEPT)

@@ -84,13 +84,13 @@ export function createPidFiles(registry, { pids, managerLog }) {
 
   /** @param {number} id */
   function describePlace(id) {
-    const seats = listSeatsOfSlot(registry, id).filter((seat) => parsePid(registry, seat.instanceId) > 0);
+    const seats = listSeatsOfSlot(registry, id).filter((seat) => getPid(registry, seat.instanceId) > 0);
     const seat =
       seats.findLast(({ life }) => life.state === 'up') ??
       seats.find(({ life }) => life.state !== 'stopping') ??
       seats[0];
     if (!seat?.spec) return null;
-    return { ...getFile(seat.spec, id), pid: parsePid(registry, seat.instanceId) };
+    return { ...getFile(seat.spec, id), pid: getPid(registry, seat.instanceId) };
   }
 
   /** @param {PidFile & { pid: number }} place */
@@ -155,7 +155,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
  * @param {Registry} registry
  * @param {string | null} instanceId
  */
-function parsePid({ instances }, instanceId) {
+function getPid({ instances }, instanceId) {
   const instance = instances.get(instanceId ?? '');
   return instance && !instance.exit ? instance.pid : 0;
 }

@@ -135,17 +135,17 @@ async function withPatience(file, evaluation, { limitMs, firstWordMs, printMessa
     limitMs === 0
       ? `there is no time limit (${LIMIT_VARIABLE}=0)`
       : `the time limit is ${formatDuration(limitMs)} (${LIMIT_VARIABLE})`;
-  const getWarn = (/** @type {number} */ ms) =>
+  const scheduleWarning = (/** @type {number} */ ms) =>
     timers.push(
       setTimeout(
         () => {
           printMessage(`"${file}" has been running for ${formatDuration(ms)} and has exported nothing yet; ${until}.`);
-          getWarn(ms + NEXT_WORD_MS);
+          scheduleWarning(ms + NEXT_WORD_MS);
         },
         ms === firstWordMs ? ms : NEXT_WORD_MS,
       ),
     );
-  getWarn(firstWordMs);
+  scheduleWarning(firstWordMs);
   try {
     if (limitMs === 0) return await evaluation;
     return await withDeadline(limitMs, evaluation, () => {

@@ -283,7 +283,7 @@ function readHead(file) {
   try {
     const bytes = Buffer.alloc(HEAD_BYTES);
     const length = readSync(fd, bytes, 0, HEAD_BYTES, 0);
-    return formatHead(bytes.subarray(0, length));
+    return parseHead(bytes.subarray(0, length));
   } finally {
     closeSync(fd);
   }
@@ -293,7 +293,7 @@ function readHead(file) {
  * @param {Buffer} bytes
  * @returns {Head}
  */
-function formatHead(bytes) {
+function parseHead(bytes) {
   if (MAGIC.includes(bytes.toString('hex', 0, 4)) || bytes.includes(0)) return { type: 'binary' };
   const line = /^#!\s*(.*)/.exec(bytes.toString('utf8'))?.[1];
   if (!line) return { type: 'text' };
