@@ -24,6 +24,7 @@
 /** @import { Activity, Registry, Seat } from './state/registry.js' */
 /** @import { Store } from './state/store.js' */
 /** @import { Triggers } from './triggers/triggers.js' */
+/** @import { Troubles } from './troubles/troubles.js' */
 /** @import { Installation, Own } from './update/installation.js' */
 /** @import { Web } from './web/dashboard.js' */
 
@@ -94,6 +95,7 @@
  * @property {HomePaths} paths
  * @property {string} version
  * @property {Triggers} triggers
+ * @property {Troubles} troubles
  */
 
 /**

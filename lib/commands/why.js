@@ -6,6 +6,7 @@ import { selectApps, isAbout, readRange } from './events.js';
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { WorkerSample } from '../shared/metrics.js' */
+/** @import { Trouble } from '../shared/troubles.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 const LINES = 30;
@@ -20,12 +21,24 @@ const LINES = 30;
  */
 
 /**
+ * @typedef {object} Attention
+ * @property {Trouble[]} troubles  The worst first.
+ * @property {{ name: string }[]} slots  Of all apps.
+ * @property {number} exitStatus  1: something is bad.
+ */
+
+/**
+ * @typedef {{ stories: Story[], isRunning: boolean, sinceMs: number, lines: number }} Stories
+ */
+
+/**
  * @param {Context} context
- * @param {string[]} targets
+ * @param {string[]} targets  Empty: what needs attention.
  * @param {Record<string, any>} options
- * @returns {Promise<{ stories: Story[], isRunning: boolean, sinceMs: number, lines: number }>}
+ * @returns {Promise<Stories | Attention>}
  */
 export async function why(context, targets, options) {
+  if (targets.length === 0) return listAttention(context);
   const { sinceMs, lines } = readRange(options, LINES, 'why');
   const client = await context.runningManager();
   const { slots } = /** @type {{ slots: SlotStatus[] }} */ (client ? await client.request('list') : { slots: [] });
@@ -45,4 +58,16 @@ export async function why(context, targets, options) {
     };
   });
   return { stories, isRunning: client !== null, sinceMs, lines };
+}
+
+/**
+ * @param {Context} context
+ * @returns {Promise<Attention>}
+ */
+async function listAttention(context) {
+  const client = await context.runningManager();
+  if (!client) throw (await import('../client/not-running.js')).notRunningError(context);
+  const { troubles } = await client.request('troubles');
+  const { slots } = await client.request('list', { brief: true });
+  return { troubles, slots, exitStatus: troubles.some((/** @type {Trouble} */ { level }) => level === 'bad') ? 1 : 0 };
 }

@@ -1,6 +1,5 @@
-import { withoutPrefix } from '../render/event-text.js';
+import { describeEnd, withoutPrefix } from '../shared/death-text.js';
 import { APART_MS, crashesOfSlots } from '../render/why/answer.js';
-import { describeEnd } from '../shared/death-text.js';
 
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { HeldSocket, SlotStatus } from '../shared/wire/protocol.js' */

@@ -1,6 +1,7 @@
 import { formatCount } from '../figures/format.js';
-import { describeEnd, isAsked, quoteErrorLine } from '../shared/death-text.js';
+import { describeEnd, isAsked, quoteErrorLine, withoutPrefix } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
+import { describeTrouble } from './troubles.js';
 
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { Style } from './paint.js' */
@@ -42,6 +43,8 @@ const WORDS = {
   'trigger:watch': ({ by }) => `is reloaded, because ${withoutPrefix(by)}`,
   'trigger:cron': ({ by }) => `is reloaded by its cron (${withoutPrefix(by)})`,
   'trigger:failed': ({ by, message }) => `could not be reloaded (${by}): ${message}`,
+  'trouble:began': (event) => `needs attention: it ${describeTrouble(/** @type {any} */ (event)).text}`,
+  'trouble:ended': ({ kind }) => `is over: ${kind}`,
   'manager:ready': ({ version, instances }) =>
     instances > 0
       ? `control of nclust ${version} is back; ${formatCount(instances, 'process', 'processes')} kept running`
@@ -121,9 +124,4 @@ function byNote(by) {
   if (!by) return '';
   // A text with a space is a trigger and its reason. A text without a space is a command.
   return by.includes(' ') ? ` (${by})` : ` (nclust ${by})`;
-}
-
-/** @param {string | null | undefined} by */
-export function withoutPrefix(by) {
-  return String(by).replace(/^\w+: /, '');
 }

@@ -1,13 +1,11 @@
 // Knows: data to text, for the terminal and for the dashboard.
 // Must not: read a file, or ask the manager.
 // Start at: renderList(), then slots.js and table.js; paint.js has the colours.
-import { describeListenFailure } from '../shared/death-text.js';
 import { formatBytes } from '../figures/format.js';
 import {
   compareNames,
   compareValues,
   groupByApp,
-  needsAttention,
   oldestStart,
   uptimeText,
   WORST_FIRST,
@@ -48,20 +46,18 @@ function renderOnce(slots, view) {
   const sorted = sort === undefined ? slots.toSorted(compareNames) : sortSlots(slots, String(sort), view.nowMs);
   return miniList
     ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('')
-    : `${renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view)}${notListeningLines(sorted, view)}`;
+    : `${renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view)}${attentionLine(sorted, view)}`;
 }
 
 /**
- * Explains below the table why slots do not listen, because the table shows only their status.
  * @param {BriefStatus[]} slots
  * @param {Pick<View, 'paint'>} view
  */
-function notListeningLines(slots, { paint }) {
-  const lines = slots.flatMap(({ name, listenFailure }) =>
-    // An earlier version of the manager does not report listenFailure.
-    listenFailure ? [`${toOneLine(name)} ${toOneLine(describeListenFailure(listenFailure))}.`] : [],
-  );
-  return [...new Set(lines)].map((line) => `${paint('yellow', line)}\n`).join('');
+function attentionLine(slots, { paint }) {
+  const names = new Set(slots.flatMap(({ name, troubles = [] }) => (troubles.length > 0 ? name : [])));
+  if (names.size === 0) return '';
+  const what = names.size === 1 ? `${toOneLine([...names][0])} needs` : `${names.size} apps need`;
+  return `${paint('yellow', `${what} attention: nclust why`)}\n`;
 }
 
 /**
@@ -158,7 +154,7 @@ function statusCell(workers) {
   const parts = WORST_FIRST.filter((status) => count(status) > 0)
     .reverse()
     .map((status) => (count(status) === workers.length ? status : `${count(status)} ${status}`));
-  return { text: `${parts.join(', ')}${needsAttention(worst) ? ' !' : ''}`, style: statusStyle(worst) };
+  return { text: `${parts.join(', ')}${workers.some(({ troubles = [] }) => troubles.length > 0) ? ' !' : ''}`, style: statusStyle(worst) };
 }
 
 /**

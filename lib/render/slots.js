@@ -1,5 +1,5 @@
 import { formatBytes } from '../figures/format.js';
-import { needsAttention, uptimeText } from '../figures/rows.js';
+import { uptimeText } from '../figures/rows.js';
 import { renderTable, tableWidth } from './table.js';
 
 /** @import { BriefStatus, ShownStatus } from '../shared/wire/protocol.js' */
@@ -30,7 +30,10 @@ const RESTARTS = { title: '↺', cell: ({ restarts }) => String(restarts) };
 /** @type {Column} */
 const STATUS = {
   title: 'status',
-  cell: ({ status }) => ({ text: needsAttention(status) ? `${status} !` : status, style: statusStyle(status) }),
+  cell: ({ status, troubles = [] }) => ({
+    text: troubles.length > 0 ? `${status} !` : status,
+    style: statusStyle(status),
+  }),
 };
 /** @type {Column} */
 const CPU = { title: 'cpu', cell: ({ cpu }) => `${Number(cpu.toFixed(1))}%` };

@@ -147,3 +147,10 @@ function describePlace({ address, port, family, isUdp }) {
   const place = formatAddress({ host: address, port });
   return isUdp ? `UDP ${place}` : place;
 }
+
+/**
+ * @param {string | null | undefined} by  A trigger and its reason: "memory: 120 MB of 100 MB".
+ */
+export function withoutPrefix(by) {
+  return String(by).replace(/^\w+: /, '');
+}

@@ -1,7 +1,7 @@
 import { SERIES, STEPS, TICK_MS } from '../../../lib/shared/metrics.js';
 import { selectIds } from '../requests/change.js';
 import { queryAppMetadata } from './messages.js';
-import { allSlotIds } from './status.js';
+import { allSlotIds, listTroubles } from './status.js';
 import {
   BadParams,
   flag,
@@ -62,6 +62,7 @@ export const metrics = {
     if (follow && !client.signal.aborted) begin();
     return {
       ...sample,
+      troubles: listTroubles(context, ids),
       tickMs: TICK_MS,
       ...(asked ? { history: context.metrics.history({ ids, ...asked }) } : {}),
       ...(follow ? { subscription } : {}),
@@ -69,12 +70,15 @@ export const metrics = {
 
     function begin() {
       client.subscriptions.get(subscription)?.();
-      const end = context.metrics.onTick(() =>
+      const end = context.metrics.onTick(() => {
+        const its = followed();
+        const { now } = context.metrics;
         client.notify('metrics', {
           subscription,
-          ...trimmed(context.metrics.now({ ids: followed(), detail }), hasWorkers),
-        }),
-      );
+          ...trimmed(now({ ids: its, detail }), hasWorkers),
+          troubles: listTroubles(context, its),
+        });
+      });
       client.subscriptions.set(subscription, end);
     }
 

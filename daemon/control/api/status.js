@@ -67,6 +67,12 @@ export const readings = {
   },
 
   /** @type {MethodBody} */
+  troubles(context, params) {
+    const { targets } = readParams({ targets: optional(texts) }, params);
+    return { troubles: listTroubles(context, targets && selectIds(context.control.registry.desired, targets)) };
+  },
+
+  /** @type {MethodBody} */
   async sockets({ control }) {
     const { sockets } = await control.askKeeper('sockets', {});
     return { sockets: sockets.map((/** @type {any} */ socket) => heldSocket(control.registry, socket)) };
@@ -145,6 +151,15 @@ function refusals({ keeper, session: { trouble } }) {
   ];
 }
 
+/**
+ * @param {ApiContext} context
+ * @param {number[]} [ids]  Default: of all slots.
+ */
+export function listTroubles({ control, troubles }, ids) {
+  const names = ids && new Set(selectSlots(control.registry, ids).map(({ app }) => app.spec.name));
+  return troubles.list().filter(({ app }) => names?.has(app) ?? true);
+}
+
 /** @param {ApiContext} context */
 export function allSlotIds({ control }) {
   return control.registry.desired.apps.flatMap((app) => app.slots.map((slot) => slot.id));
@@ -177,8 +192,9 @@ export function affectedStatuses(context, { about }) {
  * @param {Awaited<ReturnType<typeof queryAppMetadata>> | null} [metadata]  Null: without details.
  * @returns {SlotStatus[]}
  */
-export function statuses({ control, parts, paths, metrics, triggers }, ids, metadata = null) {
+export function statuses({ control, parts, paths, metrics, triggers, troubles }, ids, metadata = null) {
   const { registry } = control;
+  const kindsOf = troubles.bySlot();
   const shown = {
     home: paths.home,
     pidsFolder: paths.pids,
@@ -190,7 +206,10 @@ export function statuses({ control, parts, paths, metrics, triggers }, ids, meta
     metadata,
     overview: createOverview(registry),
   };
-  return selectSlots(registry, ids).map(({ app, slot }) => slotStatus(registry, app, slot, shown));
+  return selectSlots(registry, ids).map(({ app, slot }) => ({
+    ...slotStatus(registry, app, slot, shown),
+    troubles: kindsOf(app.spec.name, slot.slot),
+  }));
 }
 
 /**
@@ -198,10 +217,14 @@ export function statuses({ control, parts, paths, metrics, triggers }, ids, meta
  * @param {number[]} ids
  * @returns {BriefStatus[]}
  */
-function briefStatuses({ control, metrics }, ids) {
+function briefStatuses({ control, metrics, troubles }, ids) {
   const { registry } = control;
+  const kindsOf = troubles.bySlot();
   const shown = { usageOf: metrics.usageOf, overview: createOverview(registry) };
-  return selectSlots(registry, ids).map(({ app, slot }) => briefStatus(registry, app, slot, shown));
+  return selectSlots(registry, ids).map(({ app, slot }) => ({
+    ...briefStatus(registry, app, slot, shown),
+    troubles: kindsOf(app.spec.name, slot.slot),
+  }));
 }
 
 /**

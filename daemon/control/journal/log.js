@@ -11,7 +11,7 @@ import { openEventFile } from './log-file.js';
  * When control starts, it reads this many bytes from the end of the log, because they contain the
  * events of processes that still run.
  */
-const RECALLED_BYTES = 256 * 1024;
+export const RECALLED_BYTES = 256 * 1024;
 
 /**
  * Contains each event once, even if control dies and the next control reports the event again. The

@@ -72,6 +72,8 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {() => void} reopen  Opens all files by their names again.
  * @property {(instanceId: string, name: string) => LogState} describe  Lists the losses of the last
  *   hour.
+ * @property {() => Map<string, { lines: number, reason: string }>} losing  By app: the lines that are
+ *   lost because the last write failed.
  * @property {(hasApp: (name: string) => boolean) => string[]} notices  Leaves out deleted apps.
  */
 
@@ -234,6 +236,21 @@ export function createAppLogs({
         foreground.lossesOf(name),
       ];
       return { logLost: sumLost(losses.flatMap((one) => one?.recent() ?? [])), shipping: shippers.countersOf(name) };
+    },
+    losing() {
+      /** @type {ReturnType<AppLogs['losing']>} */
+      const found = new Map();
+      const seen = new Set();
+      for (const { place, taps } of attached.values())
+        for (const losses of taps.flatMap(({ stream }) => [
+          ...stream.files.map((path) => files.fileAt(path)?.losses),
+          stream.refused(),
+        ])) {
+          const lost = losses?.isLosing() && !seen.has(losses) ? losses.recent() : null;
+          seen.add(losses);
+          if (lost) found.set(place.name, { lines: (found.get(place.name)?.lines ?? 0) + lost.lines, reason: lost.reason });
+        }
+      return found;
     },
     notices(hasApp) {
       const taps = [...attached.values()].flatMap(({ place, taps: own }) =>

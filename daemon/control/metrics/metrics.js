@@ -44,6 +44,7 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
  * @property {() => Promise<void>} measureNew
  *   Measures processes that no tick has measured yet. Never rejects.
  * @property {(o?: NowOptions) => MetricsSample} now
+ * @property {(instanceId: string) => Track | null} trackOf  Null: no report has come.
  * @property {(o: HistoryOptions) => MetricsHistory} history
  * @property {(listener: () => void) => () => void} onTick  The listener must not throw.
  * @property {() => Promise<Exported>} exported  The values for Prometheus and OTLP.
@@ -182,6 +183,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     usageOf: sampler.usageOf,
     measureNew: sampler.measureNew,
     now,
+    trackOf: reports.of,
     history: (o) => readHistory({ registry: control.registry, slots, machine }, o),
     onTick(listener) {
       listeners.add(listener);

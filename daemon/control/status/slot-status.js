@@ -177,7 +177,7 @@ export function briefStatus(registry, { spec }, slot, { overview, usageOf }) {
  * @param {DesiredSlot} slot
  * @param {Seat | undefined} seat
  */
-function describeListenFailure(registry, { id, want }, seat) {
+export function describeListenFailure(registry, { id, want }, seat) {
   const now = livingInstance(registry, seat)?.listenFailure;
   if (now || want === 'down' || seat?.life.state === 'up') return now ?? null;
   return getSlotHistory(registry, id).deaths.at(-1)?.listenFailure ?? null;

@@ -82,20 +82,27 @@ export const INFORMATION = [
   },
   {
     name: 'why',
-    words: '<id|name|namespace|/pattern/|all...>',
-    brief: 'explain the state of an app, and what led to it',
-    help: 'explain the state of an app, and what led to it; works without a manager',
+    words: '[id|name|namespace|/pattern/|all...]',
+    brief: 'say what needs attention, or what led to the state of an app',
+    help:
+      'without an app: say what needs attention, and what to do; exit with 1 if something is bad. With an app: ' +
+      'explain its state, and what led to it, also without a manager',
     options: [
       ['--since <time>', 'from this time on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
       ['--lines <number>', 'lines of the timeline (default: 30, or all with --since)'],
     ],
-    examples: ['nclust why api', 'nclust why all --since 2h'],
+    examples: ['nclust why', 'nclust why api', 'nclust why all --since 2h'],
     load: async () => {
-      const [{ why }, { renderWhy, explainData }] = await Promise.all([
+      const [{ why }, { renderWhy, explainData }, { renderAttention, attentionData }] = await Promise.all([
         import('../../commands/why.js'),
         import('../../render/why/why.js'),
+        import('../../render/why/attention.js'),
       ]);
-      return { run: why, render: renderWhy, json: explainData };
+      return {
+        run: why,
+        render: (data, view) => (data.troubles ? renderAttention : renderWhy)(data, view),
+        json: (data) => (data.troubles ? attentionData : explainData)(data),
+      };
     },
   },
   {

@@ -12,7 +12,7 @@ import { foldEvents } from './fold.js';
 /** @import { View } from '../list.js' */
 /** @import { Paint } from '../paint.js' */
 
-/** @typedef {Awaited<ReturnType<typeof import('../../commands/why.js').why>>} Why */
+/** @typedef {import('../../commands/why.js').Stories} Why */
 
 /**
  * @param {Why} data

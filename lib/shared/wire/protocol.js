@@ -3,6 +3,7 @@
 
 /** @import { SpecChange } from '../../app-spec/diff.js' */
 /** @import { AppSpec } from '../../app-spec/types.js' */
+/** @import { Kind } from '../troubles.js' */
 
 /** Raise this number when the meaning of a message changes, but not for a new field or method. */
 export const PROTOCOL = 1;
@@ -50,6 +51,7 @@ export const METHODS = /** @type {const} */ ([
   'stack',
   'openInspector',
   'metrics',
+  'troubles',
   'web',
 ]);
 
@@ -180,6 +182,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string | null} nodeVersion
  * @property {boolean} watching
  * @property {{ address: string, port: number, family: string }[]} addresses
+ * @property {Kind[]} [troubles]  Open troubles that concern the slot. An earlier version has none.
  * @property {ListenFailure | null} listenFailure  The last failed listen().
  *   Null again when the instance listens on that address.
  * @property {string | null} waitingFor
@@ -200,7 +203,7 @@ export const METHODS = /** @type {const} */ ([
  * @typedef {Pick<
  *   SlotStatus,
  *   | 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts'
- *   | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching' | 'listenFailure'
+ *   | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching' | 'troubles' | 'listenFailure'
  * >} BriefStatus
  */
 

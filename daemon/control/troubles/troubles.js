@@ -1,0 +1,178 @@
+import { isAppScope } from '../state/registry.js';
+import { createFacts } from './facts.js';
+import { noteEvent, NO_INCIDENTS } from './incidents.js';
+import { judge } from './judge.js';
+import { createHttpFacts } from './usual.js';
+
+/** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
+/** @import { Kind, Trouble } from '../../../lib/shared/troubles.js' */
+/** @import { Control, Parts } from '../context.js' */
+/** @import { Metrics } from '../metrics/metrics.js' */
+/** @import { AppFacts } from './facts.js' */
+/** @import { Incidents } from './incidents.js' */
+/** @import { Standings } from './judge.js' */
+
+/** The key of the note in which the keeper keeps the open troubles for the next control. */
+const NOTE_KEY = 'troubles';
+
+/** The sockets of the keeper change seldom. */
+const SOCKETS_EVERY = 10;
+
+/** Control was stopped, the machine slept, or its clock was set: what is measured means nothing. */
+const JUMP_MS = 5_000;
+const AFTER_JUMP_MS = 10_000;
+
+/** Looks after events; a storm of events is looked at together. */
+const GATHER_MS = 200;
+
+/** @typedef {ReturnType<typeof createTroubles>} Troubles */
+
+/**
+ * @param {object} o
+ * @param {Pick<Control, 'registry' | 'keeper' | 'askKeeper'>} o.control
+ * @param {Pick<Parts, 'clock' | 'eventLog' | 'logs' | 'managerLog'>} o.parts
+ * @param {Pick<Metrics, 'now' | 'trackOf' | 'history' | 'onTick'>} o.metrics
+ * @param {LoggedEvent[]} o.past  Oldest first.
+ */
+export function createTroubles({ control, parts, metrics, past }) {
+  const { clock, eventLog, logs, managerLog } = parts;
+  const http = createHttpFacts(metrics, clock.nowMs);
+  const facts = createFacts({ control, metrics, logs, httpOf: http.of });
+  /** By app. @type {Map<string, Incidents>} */
+  const incidents = new Map();
+  /** By app. @type {Map<string, AppFacts['sockets']>} */
+  let sockets = new Map();
+  /** Null: control has not met its keeper yet. @type {Standings | null} */
+  let standings = null;
+  let ticks = 0;
+  let lastMs = clock.nowMs();
+  let restsUntilMs = 0;
+  let isDue = false;
+  let problem = '';
+
+  for (const event of past) note(event);
+
+  /** @param {LoggedEvent} event */
+  function note(event) {
+    if (event.app === undefined || event.type.startsWith('trouble:')) return;
+    const before = incidents.get(event.app) ?? NO_INCIDENTS;
+    const after = noteEvent(before, event);
+    if (after === NO_INCIDENTS) incidents.delete(event.app);
+    else incidents.set(event.app, after);
+  }
+
+  function look() {
+    const nowMs = clock.nowMs();
+    if (nowMs < restsUntilMs || control.registry.ending || !control.keeper) return;
+    standings ??= restore(control.keeper.notes[NOTE_KEY], nowMs);
+    const found = judge(facts.collect(incidents, sockets, nowMs), standings, nowMs);
+    standings = found.standings;
+    for (const { hasBegun, trouble } of found.changes) {
+      const { id: _, ...about } = trouble;
+      eventLog.note({ type: hasBegun ? 'trouble:began' : 'trouble:ended', ...about });
+    }
+    if (found.changes.length > 0) keep();
+  }
+
+  /** Logs an error of look(), because an error in a judgement must not end control. */
+  function lookSafely() {
+    try {
+      look();
+      problem = '';
+    } catch (error) {
+      const { message } = /** @type {Error} */ (error);
+      if (problem !== message) managerLog('judge-failed', { message });
+      problem = message;
+    }
+  }
+
+  function keep() {
+    control.askKeeper('note', { key: NOTE_KEY, value: list() }).catch(() => {
+      // The keeper has died. What is open is written with the next change.
+    });
+  }
+
+  function tick() {
+    const nowMs = clock.nowMs();
+    if (Math.abs(nowMs - lastMs) > JUMP_MS) {
+      restsUntilMs = nowMs + AFTER_JUMP_MS;
+      standings = standings && new Map([...standings].filter(([, { trouble }]) => trouble));
+    }
+    lastMs = nowMs;
+    if (ticks % SOCKETS_EVERY === 0) void readSockets();
+    ticks += 1;
+    lookSafely();
+  }
+
+  async function readSockets() {
+    try {
+      sockets = groupSockets(control.registry, (await control.askKeeper('sockets', {})).sockets);
+    } catch {
+      // The keeper has died. The next one is asked with the next tick.
+    }
+  }
+
+  function list() {
+    // An event that has just come is judged first.
+    if (isDue) lookSafely();
+    const open = [...(standings?.values() ?? [])].flatMap(({ trouble }) => trouble ?? []);
+    return [...open.filter(({ level }) => level === 'bad'), ...open.filter(({ level }) => level === 'warn')];
+  }
+
+  const endings = [
+    metrics.onTick(tick),
+    eventLog.follow((event) => {
+      note(event);
+      if (isDue || event.type.startsWith('trouble:')) return;
+      isDue = true;
+      clock.after(GATHER_MS, () => {
+        isDue = false;
+        lookSafely();
+      });
+    }),
+  ];
+
+  return {
+    /** @returns {Trouble[]}  The worst first. */
+    list,
+    /** @returns {(app: string, slot: number) => Kind[]} */
+    bySlot() {
+      const open = list();
+      return (name, slot) =>
+        open.flatMap(({ app, slots, kind }) =>
+          app === name && (slots.length === 0 || slots.includes(slot)) ? kind : [],
+        );
+    },
+    close() {
+      for (const end of endings) end();
+    },
+  };
+}
+
+/**
+ * @param {unknown} note
+ * @param {number} nowMs
+ * @returns {Standings}
+ */
+function restore(note, nowMs) {
+  const troubles = /** @type {Trouble[]} */ (Array.isArray(note) ? note : []);
+  return new Map(
+    troubles.map((trouble) => [trouble.id, { foundMs: trouble.sinceMs, lastMs: nowMs, trouble, isRestored: true }]),
+  );
+}
+
+/**
+ * @param {Control['registry']} registry
+ * @param {{ app: string, scope: string, address: string, port: number, users: string[] }[]} held
+ * @returns {Map<string, AppFacts['sockets']>}
+ */
+function groupSockets({ desired }, held) {
+  /** @type {Map<string, AppFacts['sockets']>} */
+  const found = new Map();
+  for (const { app, scope, address, port, users } of held) {
+    // The keeper knows only the name at the time of the bind.
+    const name = desired.apps.find((one) => isAppScope(scope, one))?.spec.name ?? app;
+    found.set(name, [...(found.get(name) ?? []), { address, port, isServed: users.length > 0 }]);
+  }
+  return found;
+}

@@ -1,0 +1,161 @@
+import { formatBytes, formatCoarse, formatCount, formatDelay, formatPercent, formatRate } from '../figures/format.js';
+import { adviseOnPort, describeEnd, describeListenFailure, quoteErrorLine, withoutPrefix } from '../shared/death-text.js';
+import { shellQuote } from '../shared/shell-quote.js';
+import { placeOf } from './doctor.js';
+import { formatSpan } from './why/fold.js';
+
+/** @import { Doing, Evidence, Kind, Trouble } from '../shared/troubles.js' */
+
+/** @type {Record<Doing, string>} */
+const DOING = {
+  computes: 'it computes',
+  waits: 'it waits in a system call',
+  disk: 'it waits for a disk',
+  stopped: 'a signal has stopped it',
+  'no-cpu': 'it gets no CPU',
+};
+
+/**
+ * What follows the name of the app, and what to do: a command, or an advice.
+ * @type {{ [K in Kind]: {
+ *   text: (evidence: Evidence[K], trouble: Trouble<K>) => string,
+ *   next: (name: string, evidence: Evidence[K]) => string,
+ * } }}
+ */
+const WORDS = {
+  errored: {
+    text: (evidence, { times }) =>
+      evidence ? `is down and is not restarted: ${describeCrashes(evidence, times)}` : 'is down and is not restarted',
+    next: (name) => `nclust logs ${name} --err; then: nclust start ${name}`,
+  },
+  'port-taken': {
+    text: ({ failure }) => describeListenFailure(failure),
+    next: (name, { failure }) => adviseOnPort(failure, name),
+  },
+  'crash-loop': {
+    text: (evidence, { times }) => describeCrashes(evidence, times),
+    next: (name) => `nclust logs ${name} --err`,
+  },
+  'deploy-halted': {
+    text: ({ isRolledBack, reason }) =>
+      isRolledBack
+        ? `was rolled back, and the old code serves: ${reason}`
+        : `runs the old code, because its last reload was halted: ${reason}`,
+    next: (name) => `nclust logs ${name} --err; then: nclust reload ${name}`,
+  },
+  'slow-start': {
+    text: ({ forMs, isProgressing }) =>
+      `has been starting for ${formatCoarse(forMs)}: it ${isProgressing ? 'computes' : 'waits for something'}`,
+    next: (name, { isProgressing }) => (isProgressing ? `Wait, or see: nclust logs ${name}` : `nclust logs ${name}`),
+  },
+  'stop-hangs': {
+    text: ({ signal, forMs, killInMs }) =>
+      `has not exited ${formatCoarse(forMs)} after ${signal ?? 'its stop signal'}; SIGKILL follows in ` +
+      formatCoarse(killInMs),
+    next: (name) => `Exit in the handler of the signal, or set a shorter kill_timeout. To see it: nclust logs ${name}`,
+  },
+  'memory-limit': {
+    text: ({ firstMs, lastMs, by }, { times }) =>
+      `was replaced ${times} times within ${formatSpan(firstMs, lastMs)} by its memory limit: ${withoutPrefix(by)}`,
+    next: (name) => `nclust profile ${name} --heap; or raise its max_memory_restart`,
+  },
+  'lines-lost': {
+    text: ({ lines, reason }) => `loses its output: ${formatCount(lines, 'line')} could not be written (${reason})`,
+    next: (name) => `Free space, or: nclust flush ${name}`,
+  },
+  'trigger-failed': {
+    text: ({ by, message }) => `could not be reloaded (${by}): ${message}`,
+    next: (name) => `nclust reload ${name}`,
+  },
+  'socket-unserved': {
+    text: ({ address, port }) =>
+      `does not listen on ${placeOf(address, port)}, which nclust holds for it: clients wait there`,
+    next: (name) => `nclust logs ${name}`,
+  },
+  'loop-blocked': {
+    text({ forMs, longestMs, doing, frame }, { times }) {
+      const where = frame ? `, in ${frame}` : '';
+      if (forMs === null)
+        return `had its event loop blocked ${times} times, for ${formatDelay(longestMs)} at the longest${where}`;
+      return `does not answer: its event loop has been blocked for ${formatCoarse(forMs)}${doing ? `; ${DOING[doing]}` : ''}${where}`;
+    },
+    next: (name, { forMs }) => (forMs === null ? `nclust profile ${name}` : `nclust stack ${name}`),
+  },
+  'pool-stuck': {
+    text: ({ forMs, requests }) =>
+      `has a full thread pool: a job has waited for ${formatCoarse(forMs)}` +
+      `${requests > 0 ? `, and ${formatCount(requests, 'request')} with it` : ''}; a file, DNS or crypto call hangs`,
+    next: (name) => `nclust stack ${name}; look at its files, DNS and network disks`,
+  },
+  'no-progress': {
+    text: ({ requests, oldestMs, isIdle }) =>
+      `answers none of ${formatCount(requests, 'request')}; the oldest waits for ${formatCoarse(oldestMs)}: it ` +
+      `${isIdle ? 'waits for something else' : 'is busy'}`,
+    next: (name) => `nclust stack ${name}; look at what it calls`,
+  },
+  failing: {
+    text: ({ share, perS, line }) =>
+      `fails ${formatPercent(share * 100)} of its requests (${formatRate(perS)}/s with a status of 5xx)` +
+      `${line ? `, "${line}"` : ''}`,
+    next: (name) => `nclust logs ${name} --err`,
+  },
+  slow: {
+    text: ({ p99Ms, usualMs, delayP99Ms }) =>
+      `answers slowly: 1 in 100 requests takes ${formatDelay(p99Ms)} or more` +
+      `${usualMs === null ? '' : `, usually ${formatDelay(usualMs)}`}; ` +
+      `${isOwnWork(delayP99Ms, p99Ms) ? 'its own work delays it' : 'it waits for something else'}`,
+    next: (name, { delayP99Ms, p99Ms }) =>
+      isOwnWork(delayP99Ms, p99Ms) ? `nclust profile ${name}` : 'Look at the database or service that it calls',
+  },
+  'memory-wall': {
+    text: ({ usedBytes, limitBytes }) =>
+      `has nearly no heap left: ${formatBytes(usedBytes)} of ${formatBytes(limitBytes)} after a garbage collection`,
+    next: (name) => `nclust profile ${name} --heap; or raise --max-old-space-size`,
+  },
+  descriptors: {
+    text: ({ open, limit, sockets }) =>
+      `has ${open} of ${limit} file descriptors open${sockets === null ? '' : ` (${formatCount(sockets, 'socket')})`}`,
+    next: () => 'Raise the limit (ulimit -n) and start the manager again, or look for a leak',
+  },
+  'child-burns': {
+    text: ({ pid, program, cpu }) => `has a child process that uses ${formatPercent(cpu)} of a core: ${program} (pid ${pid})`,
+    next: (name) => `nclust describe ${name}`,
+  },
+  'log-storm': {
+    text: ({ perS, usualPerS, line, share }) =>
+      `writes ${Math.round(perS)} error lines a second${usualPerS === null ? '' : `, usually ${Math.round(usualPerS)}`}` +
+      `${line ? `; ${formatPercent(share * 100)} are "${line}"` : ''}`,
+    next: (name) => `nclust logs ${name} --err`,
+  },
+};
+
+/**
+ * @param {Trouble} trouble
+ * @param {number} [instances]  Of the app.
+ * @returns {{ text: string, next: string }}  `text` follows the name of the app.
+ */
+export function describeTrouble(trouble, instances = trouble.slots.length) {
+  const { app, kind, slots, evidence } = trouble;
+  const words = /** @type {any} */ (WORDS)[kind];
+  // A newer manager may know more kinds.
+  if (!words) return { text: kind, next: `nclust why ${shellQuote(app)}` };
+  const who = slots.length > 0 && slots.length < instances ? `(instance ${slots.join(', ')}) ` : '';
+  return { text: `${who}${words.text(evidence, trouble)}`, next: words.next(shellQuote(app), evidence) };
+}
+
+/**
+ * @param {Evidence['crash-loop']} evidence
+ * @param {number} times
+ */
+function describeCrashes({ firstMs, lastMs, last }, times) {
+  const how = `${describeEnd(last)}${quoteErrorLine(last)}`;
+  return times === 1 ? `it ${how}` : `it crashed ${times} times within ${formatSpan(firstMs, lastMs)}; the last time it ${how}`;
+}
+
+/**
+ * @param {number} delayMs
+ * @param {number} latencyMs
+ */
+function isOwnWork(delayMs, latencyMs) {
+  return delayMs > 0.5 * latencyMs;
+}

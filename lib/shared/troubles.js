@@ -1,0 +1,59 @@
+// docs/troubles.md explains the kinds.
+
+/** @import { ListenFailure } from './wire/protocol.js' */
+
+/** @typedef {'bad' | 'warn'} Level  bad: users of the app notice it now. */
+
+/**
+ * The deaths that a trouble is about.
+ * @typedef {object} DeathsEvidence
+ * @property {number} firstMs
+ * @property {number} lastMs
+ * @property {Record<string, any>} last  The event `died` of the last one.
+ */
+
+/**
+ * What a worker does that has a blocked event loop or that does not become ready: it uses the CPU, it waits in a call of the
+ * system, it waits for a disk, a signal has stopped it, or it gets no CPU.
+ * @typedef {'computes' | 'waits' | 'disk' | 'stopped' | 'no-cpu'} Doing
+ */
+
+/**
+ * By kind.
+ * @typedef {object} Evidence
+ * @property {DeathsEvidence} errored
+ * @property {DeathsEvidence} crash-loop
+ * @property {{ failure: ListenFailure }} port-taken
+ * @property {{ forMs: number, isProgressing: boolean }} slow-start
+ * @property {{ forMs: number | null, longestMs: number, doing: Doing | null, frame: string | null }} loop-blocked
+ *   forMs: null: it turns again.
+ * @property {{ forMs: number, requests: number }} pool-stuck
+ * @property {{ requests: number, oldestMs: number, isIdle: boolean }} no-progress
+ * @property {{ share: number, perS: number, line: string | null }} failing
+ * @property {{ p99Ms: number, usualMs: number | null, delayP99Ms: number }} slow
+ * @property {{ firstMs: number, lastMs: number, by: string }} memory-limit
+ * @property {{ usedBytes: number, limitBytes: number }} memory-wall
+ * @property {{ open: number, limit: number, sockets: number | null }} descriptors
+ * @property {{ pid: number, program: string, cpu: number }} child-burns
+ * @property {{ perS: number, usualPerS: number | null, line: string | null, share: number }} log-storm
+ * @property {{ lines: number, reason: string }} lines-lost
+ * @property {{ isRolledBack: boolean, reason: string, generation: number }} deploy-halted
+ * @property {{ signal: string | null, forMs: number, killInMs: number }} stop-hangs
+ * @property {{ by: string, message: string }} trigger-failed
+ * @property {{ address: string, port: number }} socket-unserved
+ */
+
+/** @typedef {keyof Evidence} Kind */
+
+/**
+ * @template {Kind} [K=Kind]
+ * @typedef {object} Trouble
+ * @property {string} id  Stays the same until the trouble ends.
+ * @property {K} kind
+ * @property {Level} level
+ * @property {string} app
+ * @property {number[]} slots  Empty: the app as a whole.
+ * @property {number} sinceMs  When its cause began, wall clock.
+ * @property {number} times  How often its cause has happened.
+ * @property {Evidence[K]} evidence
+ */
