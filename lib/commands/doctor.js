@@ -12,7 +12,11 @@ import { homePaths } from '../shared/paths.js';
  * @returns {Promise<{ facts: Facts, findings: Finding[], exitStatus: number }>}
  */
 export async function doctor(context) {
-  const facts = await gatherFacts(context);
+  return examine(await gatherFacts(context));
+}
+
+/** @param {Facts} facts */
+function examine(facts) {
   const found = findings(facts);
   return { facts, findings: found, exitStatus: found.some(({ level }) => level === 'bad') ? 1 : 0 };
 }
@@ -26,7 +30,9 @@ const LOG_BYTES = 8 * 1024;
  *   of nclust.log.
  */
 export async function report(context) {
-  const { facts, findings } = await doctor(context);
+  const gathered = await gatherFacts(context);
+  const troubles = gathered.troubles.map((trouble) => ({ ...trouble, evidence: null }));
+  const { facts, findings } = examine({ ...gathered, troubles });
   const { text, isWhole } = readEnd(homePaths(context.home).daemonLog, LOG_BYTES) ?? { text: '', isWhole: true };
   const log = text.split('\n').filter(Boolean);
   return { facts, findings, log: isWhole ? log : log.slice(1), exitStatus: 0 };

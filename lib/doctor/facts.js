@@ -6,18 +6,15 @@ import { readIfThere } from '../shared/daemon/files.js';
 import { realPath } from '../shared/daemon/home-processes.js';
 import { availableCpus } from '../shared/host/cpus.js';
 import { systemLimits } from '../shared/host/system-limits.js';
-import { readEvents } from '../shared/event-log.js';
-import { findBlocked } from '../shared/metrics.js';
 import { homePaths } from '../shared/paths.js';
 import { readSettingsFile } from '../shared/settings/rules.js';
 import { readVersion } from '../shared/version.js';
 import { shortTarget } from '../shared/without-secrets.js';
-import { findCrashing, findOverLimit, findUnserved } from './app-facts.js';
 
 /** @import { Client } from '../client/client.js' */
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { NclustError } from '../shared/errors.js' */
-/** @import { Repeated } from './app-facts.js' */
+/** @import { Trouble } from '../shared/troubles.js' */
 /** @import { HeldSocket, Hello, SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
@@ -62,12 +59,8 @@ import { findCrashing, findOverLimit, findUnserved } from './app-facts.js';
  *   keeper, does not answer. Null: they answer, or no manager runs.
  * @property {number} keptApps  Apps that the home keeps, to run at the next start.
  * @property {ReturnType<typeof shownSlot>[]} slots
- * @property {Repeated[]} crashing  Apps that are online or launching, but crash again and again.
- * @property {Repeated[]} overLimit  Apps that their memory limit replaces again and again.
- * @property {{ id: number, name: string, blockedMs: number }[]} blocked  Workers whose event loop is
- *   blocked.
+ * @property {Trouble[]} troubles  Of apps, the worst first.
  * @property {HeldSocket[]} sockets
- * @property {HeldSocket[]} unserved  Those of apps that are online, but do not listen there.
  * @property {string[]} notices
  * @property {boolean | null} isAtBoot  A systemd unit starts the manager at boot. Null: this
  *   system does not use systemd.
@@ -112,11 +105,10 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   const ask = async (/** @type {Parameters<Client['request']>[0]} */ method, params = {}) =>
     (client && (await unlessSilent(client.request(method, params)))) ?? {};
   const { slots = [], notices = [] } = await ask('list', { detail: true });
-  const { workers = [] } = await ask('metrics');
   const { sockets = [] } = await ask('sockets');
-  const nowMs = Date.now();
-  const events = slots.length > 0 ? readEvents(homePaths(context.home).events) : [];
   const manager = client?.hello ?? null;
+  // An earlier version has no such method.
+  const { troubles = [] } = manager?.version === readVersion() ? await ask('troubles') : {};
   const pid = manager?.keeperPid ?? process.pid;
   const limits = systemLimits(pid, { root });
   return {
@@ -138,11 +130,8 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     silence: silent.map(({ message, hint }) => ({ message, hint }))[0] ?? null,
     keptApps: countSavedApps(context.home),
     slots: slots.map(shownSlot),
-    crashing: findCrashing(slots, events, nowMs),
-    overLimit: findOverLimit(slots, events, nowMs),
-    blocked: findBlocked(workers).map(({ id, name, reportAgeMs }) => ({ id, name, blockedMs: Number(reportAgeMs) })),
+    troubles,
     sockets,
-    unserved: findUnserved(sockets, slots, nowMs),
     notices: notices.filter((/** @type {string} */ notice) => notice !== silent[0]?.message),
     isAtBoot: isAtBoot(root, context),
     pm2Pid: pm2Pid(root, context.env),

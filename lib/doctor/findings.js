@@ -1,13 +1,10 @@
 // Knows: the known problems of a machine, and a remedy for each.
 // Must not: examine the machine, because facts.js does this.
 // Start at: RULES.
-import { placeOf } from '../render/doctor.js';
-import { formatBytes, formatCoarse } from '../figures/format.js';
-import { formatSpan } from '../render/why/fold.js';
-import { adviseOnPort, describeListenFailure } from '../shared/death-text.js';
-import { shellQuote } from '../shared/shell-quote.js';
+import { formatBytes } from '../figures/format.js';
+import { describeTrouble } from '../render/troubles.js';
+import { countInstances } from '../render/why/attention.js';
 
-/** @import { ListenFailure } from '../shared/wire/protocol.js' */
 /** @import { Facts } from './facts.js' */
 
 /**
@@ -174,79 +171,20 @@ const RULES = [
   ({ pm2Pid }) =>
     pm2Pid !== null &&
     note(`PM2 is running, too (pid ${pm2Pid}).`, 'Take over its apps: nclust import pm2; then: pm2 kill'),
-  ({ slots }) =>
-    perApp(
-      slots,
-      (slot) => slot.status === 'errored',
-      (name) =>
-        bad(
-          `"${name}" crashed too often and is no longer restarted.`,
-          `nclust describe ${shellQuote(name)} shows why; then: nclust start ${shellQuote(name)}`,
-        ),
-    ),
-  ({ slots }) =>
-    perApp(
-      slots,
-      (slot) => slot.status === 'waiting restart',
-      (name) =>
-        warn(`"${name}" has crashed and waits for its restart.`, `nclust logs ${shellQuote(name)} --err --nostream`),
-    ),
-  ({ blocked }) =>
-    blocked.map(({ id, name, blockedMs }) =>
-      warn(
-        `"${name}" (id ${id}) does not answer: its event loop has been blocked for ${formatCoarse(blockedMs)}.`,
-        `nclust stack ${id}`,
-      ),
-    ),
-  ({ crashing }) =>
-    crashing.map(({ name, times, firstMs, lastMs, last }) =>
-      warn(
-        `"${name}" crashed ${times} times within ${formatSpan(firstMs, lastMs)}; the last time it ${last}.`,
-        `nclust why ${shellQuote(name)}`,
-      ),
-    ),
-  ({ overLimit }) =>
-    overLimit.map(({ name, times, firstMs, lastMs, last }) =>
-      warn(
-        `"${name}" was replaced ${times} times within ${formatSpan(firstMs, lastMs)} by its memory limit; the last ` +
-          `time: ${last}.`,
-        `Look for a leak: nclust profile ${shellQuote(name)} --heap; or raise its max_memory_restart.`,
-      ),
-    ),
-  ({ slots }) =>
-    perApp(
-      slots,
-      (slot) => Boolean(slot.listenFailure),
-      (name) => {
-        const failure = /** @type {ListenFailure} */ (
-          slots.find((slot) => slot.name === name && slot.listenFailure)?.listenFailure
-        );
-        return warn(`"${name}" ${describeListenFailure(failure)}.`, `${adviseOnPort(failure, name)}.`);
-      },
-    ),
   ({ sockets, slots }) =>
     sockets
-      .filter(({ app, users }) => users.length === 0 && !slots.some((slot) => slot.name === app && isComing(slot)))
+      .filter(({ app, users }) => users.length === 0 && !slots.some(({ name }) => name === app))
       .map(({ app, address, port }) =>
         bad(
-          `The manager holds ${port === 0 ? address : `port ${port}`} for "${app}", but no instance of it runs or ` +
-            `starts.`,
-          'No other program can listen there. Start the app again and stop it, or: nclust kill',
+          `The manager holds ${port === 0 ? address : `port ${port}`} for "${app}", which is not in the list.`,
+          'No other program can listen there. Start the app again and delete it, or: nclust kill',
         ),
       ),
-  ({ unserved }) =>
-    unserved.map(({ app, address, port }) =>
-      warn(
-        `"${app}" is online, but does not listen on ${placeOf(address, port)}, which nclust still holds: clients wait.`,
-        `nclust logs ${shellQuote(app)}`,
-      ),
-    ),
-  ({ slots }) =>
-    perApp(
-      slots,
-      (slot) => Boolean(slot.logLost),
-      (name) => warn(`Lines of "${name}" were lost.`, `nclust describe ${shellQuote(name)} shows how many, and why.`),
-    ),
+  ({ troubles, slots }) =>
+    troubles.map((trouble) => {
+      const { text, next } = describeTrouble(trouble, countInstances(slots, trouble.app));
+      return { level: trouble.level, what: `"${trouble.app}" ${text}.`, remedy: next };
+    }),
   ({ slots }) =>
     perApp(
       slots,
@@ -267,11 +205,6 @@ const RULES = [
       ),
     ),
 ];
-
-/** @param {Facts['slots'][number]} slot */
-function isComing({ status }) {
-  return status !== 'stopped' && status !== 'errored';
-}
 
 /**
  * @param {Facts['slots']} slots

@@ -126,14 +126,7 @@ function section(title, lines) {
  * @returns {string}  JSON on one line. With --tree: one fact on each line.
  */
 export function renderMachine({ facts }, { options }) {
-  const {
-    slots: _slots,
-    crashing: _crashing,
-    overLimit: _overLimit,
-    blocked: _blocked,
-    unserved: _unserved,
-    ...machine
-  } = facts;
+  const { slots: _slots, troubles: _troubles, ...machine } = facts;
   return options.tree ? escapeControls(branch(machine, '')) : `${jsonLine(machine)}\n`;
 }
 

@@ -25,7 +25,7 @@ const DOING = {
 const WORDS = {
   errored: {
     text: (evidence, { times }) =>
-      evidence ? `is down and is not restarted: ${describeCrashes(evidence, times)}` : 'is down and is not restarted',
+      `is down and is not restarted${'last' in evidence ? `: ${describeCrashes(evidence, times)}` : ''}`,
     next: (name) => `nclust logs ${name} --err; then: nclust start ${name}`,
   },
   'port-taken': {
@@ -137,8 +137,8 @@ const WORDS = {
 export function describeTrouble(trouble, instances = trouble.slots.length) {
   const { app, kind, slots, evidence } = trouble;
   const words = /** @type {any} */ (WORDS)[kind];
-  // A newer manager may know more kinds.
-  if (!words) return { text: kind, next: `nclust why ${shellQuote(app)}` };
+  // A newer manager may know more kinds, and a report for others leaves the evidence out.
+  if (!words || !evidence) return { text: kind, next: `nclust why ${shellQuote(app)}` };
   const who = slots.length > 0 && slots.length < instances ? `(instance ${slots.join(', ')}) ` : '';
   return { text: `${who}${words.text(evidence, trouble)}`, next: words.next(shellQuote(app), evidence) };
 }

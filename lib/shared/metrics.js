@@ -1,5 +1,6 @@
 // docs/metrics.md explains these shapes.
 
+/** @import { Trouble } from './troubles.js' */
 /** @import { ShownStatus } from './wire/protocol.js' */
 
 export const TICK_MS = 1_000;
@@ -125,6 +126,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {{ keeper: OwnSample, control: OwnSample }} manager
  * @property {AppSample[]} apps
  * @property {WorkerSample[]} workers
+ * @property {Trouble[]} [troubles]  In answers of the manager. An earlier version sends none.
  */
 
 /** @typedef {(number | null)[]} Points  Oldest first. */

@@ -21,7 +21,7 @@
 /**
  * By kind.
  * @typedef {object} Evidence
- * @property {DeathsEvidence} errored
+ * @property {DeathsEvidence | {}} errored  Empty: too long ago.
  * @property {DeathsEvidence} crash-loop
  * @property {{ failure: ListenFailure }} port-taken
  * @property {{ forMs: number, isProgressing: boolean }} slow-start
@@ -55,5 +55,16 @@
  * @property {number[]} slots  Empty: the app as a whole.
  * @property {number} sinceMs  When its cause began, wall clock.
  * @property {number} times  How often its cause has happened.
- * @property {Evidence[K]} evidence
+ * @property {Evidence[K] | null} evidence  Null: left out, because it may contain output.
  */
+
+/**
+ * @param {Trouble[]} troubles
+ * @param {{ name: string, slot: number }[]} workers
+ * @returns {Trouble[]}  Those that concern one of the workers, in the same order.
+ */
+export function selectTroubles(troubles, workers) {
+  return troubles.filter(({ app, slots }) =>
+    workers.some(({ name, slot }) => name === app && (slots.length === 0 || slots.includes(slot))),
+  );
+}

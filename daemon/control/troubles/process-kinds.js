@@ -140,7 +140,7 @@ function findDeaths({ workers, incidents: { crashes } }, isMeant) {
           times: crashes.times,
           evidence: { firstMs: crashes.firstMs, lastMs: crashes.lastMs, last: crashes.last },
         }
-      : { evidence: null }),
+      : { evidence: {} }),
   };
 }
 

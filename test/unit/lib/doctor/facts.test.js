@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemdUnit } from '../../../../lib/boot/systemd.js';
 import { gatherFacts } from '../../../../lib/doctor/facts.js';
+import { readVersion } from '../../../../lib/shared/version.js';
 
 let root;
 let home;
@@ -87,13 +88,12 @@ test('keptApps counts the apps of the saved list', async () => {
   expect(await gather()).toMatchObject({ keptApps: 2 });
 });
 
-test('blocked lists the workers whose agent has not reported for three seconds', async () => {
-  const worker = { id: 3, name: 'api', status: 'online', isNode: true, reportAgeMs: 34_000 };
-  const workers = [worker, { ...worker, reportAgeMs: 2_900 }, { ...worker, isNode: false }];
-  const answers = { list: { slots: [], notices: [] }, metrics: { workers }, sockets: { sockets: [] } };
-  expect(await gather({}, { request: async (method) => answers[method], hello: {} })).toMatchObject({
-    blocked: [{ id: 3, name: 'api', blockedMs: 34_000 }],
-  });
+test('troubles are those of the manager, unless it has another version', async () => {
+  const troubles = [{ app: 'api', kind: 'errored' }];
+  const answers = { list: { slots: [], notices: [] }, troubles: { troubles }, sockets: { sockets: [] } };
+  const client = (version) => ({ request: async (method) => answers[method], hello: { version } });
+  expect(await gather({}, client(readVersion()))).toMatchObject({ troubles });
+  expect(await gather({}, client('0.0.1'))).toMatchObject({ troubles: [] });
 });
 
 test('pm2Pid is null unless the process of PM2 runs', async () => {

@@ -33,10 +33,7 @@ const healthy = {
   silence: null,
   keptApps: 1,
   slots: [slot()],
-  blocked: [],
-  crashing: [],
-  overLimit: [],
-  unserved: [],
+  troubles: [],
   sockets: [],
   notices: [],
   isAtBoot: true,
@@ -145,67 +142,29 @@ test.each([
   ['nothing at boot', { isAtBoot: false }, 'warn', /after a reboot/, /nclust startup/],
   ['PM2', { pm2Pid: 77 }, 'note', /pid 77/, /import pm2/],
   [
-    'an app that is no longer restarted',
-    { slots: [slot({ status: 'errored' }), slot({ status: 'errored' })] },
+    'a trouble of an app',
+    {
+      troubles: [
+        {
+          app: 'api',
+          kind: 'loop-blocked',
+          level: 'bad',
+          slots: [0],
+          times: 1,
+          evidence: { forMs: 34_200, longestMs: 34_200, doing: null, frame: null },
+        },
+      ],
+    },
     'bad',
-    /"api" crashed too often/,
-    /nclust describe api/,
-  ],
-  [
-    'an app that backs off',
-    { slots: [slot({ status: 'waiting restart' })] },
-    'warn',
-    /waits for its restart/,
-    /nclust logs api --err/,
-  ],
-  [
-    'an app that crashes again and again, but is online',
-    { crashing: [{ name: 'api', times: 150, firstMs: 0, lastMs: 780_000, last: 'exited with code 1' }] },
-    'warn',
-    /^"api" crashed 150 times within 13m; the last time it exited with code 1\.$/,
-    /^nclust why api$/,
-  ],
-  [
-    'an app that is replaced again and again by its memory limit',
-    { overLimit: [{ name: 'api', times: 5, firstMs: 0, lastMs: 480_000, last: '110 MB above 100 MB' }] },
-    'warn',
-    /^"api" was replaced 5 times within 8m by its memory limit; the last time: 110 MB above 100 MB\.$/,
-    /nclust profile api --heap/,
-  ],
-  [
-    'a worker with a blocked event loop',
-    { blocked: [{ id: 3, name: 'api', blockedMs: 34_200 }] },
-    'warn',
-    /^"api" \(id 3\) does not answer: its event loop has been blocked for 34s\.$/,
-    /^nclust stack 3$/,
-  ],
-  [
-    'lost lines',
-    { slots: [slot({ logLost: { lines: 1, bytes: 2, reason: 'ENOSPC' } })] },
-    'warn',
-    /Lines of "api" were lost/,
-    /describe/,
-  ],
-  [
-    'an app that cannot listen',
-    { slots: [slot({ listenFailure: { address: null, port: 80, family: 6, code: 'EADDRINUSE', app: 'web' } })] },
-    'warn',
-    /"api" could not listen on port 80, which the app "web" holds/,
-    /another port/,
+    /^"api" does not answer: its event loop has been blocked for 34s\.$/,
+    /^nclust stack api$/,
   ],
   [
     'a socket without a user',
     { sockets: [{ app: 'gone', address: '::', port: 80, users: [] }] },
     'bad',
-    /holds port 80 for "gone"/,
+    /holds port 80 for "gone", which is not in the list/,
     /nclust kill/,
-  ],
-  [
-    'a socket that its app no longer listens on',
-    { unserved: [{ app: 'api', address: '::', port: 24_715, users: [] }] },
-    'warn',
-    /^"api" is online, but does not listen on \[::\]:24715, which nclust still holds: clients wait\.$/,
-    /^nclust logs api$/,
   ],
   ['a large heap', { slots: [slot({ memoryBytes: 3 * GB })] }, 'note', /more than 2 GB/, /max-old-space-size/],
   [
@@ -235,14 +194,7 @@ test('findings begin with the worst', () => {
   ).toEqual(['bad', 'warn', 'note']);
 });
 
-test('findings do not report an unused socket while its app waits for a restart', () => {
+test('findings do not report an unused socket of an app in the list', () => {
   const sockets = [{ app: 'api', address: '::', port: 80, users: [] }];
-  expect(findings({ ...healthy, sockets, slots: [slot({ status: 'waiting restart' })] })).toMatchObject([
-    { what: '"api" has crashed and waits for its restart.' },
-  ]);
-});
-
-test('findings do not report an unused socket while an instance of its app starts', () => {
-  const sockets = [{ app: 'api', address: '::', port: 80, users: [] }];
-  expect(findings({ ...healthy, sockets, slots: [slot(), slot({ status: 'launching' })] })).toEqual([]);
+  expect(findings({ ...healthy, sockets })).toEqual([]);
 });
