@@ -99,3 +99,12 @@ export function formatAgo(atMs, nowMs) {
 export function formatCoarse(ms) {
   return ms < 1_000 ? '1s' : formatDuration(ms).split(' ')[0].replace(/\.\d+/, '');
 }
+
+/**
+ * In whole seconds, at least one: "1m 10s".
+ * @param {number} fromMs
+ * @param {number} toMs
+ */
+export function formatSpan(fromMs, toMs) {
+  return formatDuration(Math.max(1_000, Math.round((toMs - fromMs) / 1_000) * 1_000));
+}

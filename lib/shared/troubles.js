@@ -13,8 +13,8 @@
  */
 
 /**
- * What a worker does that has a blocked event loop or that does not become ready: it uses the CPU, it waits in a call of the
- * system, it waits for a disk, a signal has stopped it, or it gets no CPU.
+ * What a worker does that has a blocked event loop or that does not become ready: it uses the CPU,
+ * it waits in a call of the system, it waits for a disk, a signal has stopped it, or it gets no CPU.
  * @typedef {'computes' | 'waits' | 'disk' | 'stopped' | 'no-cpu'} Doing
  */
 

@@ -1,10 +1,10 @@
-import { clockTime, formatCoarse } from '../../figures/format.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { renderColumns } from '../table.js';
 import { toOneLine } from '../text.js';
-import { describeTrouble } from '../troubles.js';
+import { describeTrouble, describeTroubleSince } from '../troubles.js';
 
 /** @import { Attention } from '../../commands/why.js' */
+/** @import { Trouble } from '../../shared/troubles.js' */
 /** @import { View } from '../list.js' */
 /** @import { Cell } from '../table.js' */
 
@@ -14,20 +14,30 @@ const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow' });
  * @param {Attention} data
  * @param {Pick<View, 'paint' | 'columns' | 'nowMs'>} view
  */
-export function renderAttention({ troubles, slots }, { paint, columns, nowMs }) {
+export function renderAttention({ troubles, slots }, view) {
   if (troubles.length === 0) return 'Nothing needs attention.\n';
+  const lines = troubleLines(troubles, (app) => countInstances(slots, app), view);
+  return `${lines.map((line) => `${line}\n`).join('')}What led to it: nclust why ${shellQuote(toOneLine(troubles[0].app))}\n`;
+}
+
+/**
+ * @param {Trouble[]} troubles
+ * @param {(app: string) => number | undefined} instancesOf
+ * @param {Pick<View, 'paint' | 'columns' | 'nowMs'>} view
+ * @returns {string[]}  Two for each: the words, and the command that helps.
+ */
+export function troubleLines(troubles, instancesOf, { paint, columns, nowMs }) {
   /** @type {Cell[][]} */
   const rows = troubles.flatMap((trouble) => {
-    const { level, app, sinceMs } = trouble;
-    const { text, next } = describeTrouble(trouble, countInstances(slots, app));
-    const since = `, since ${clockTime(sinceMs, nowMs)} (${formatCoarse(nowMs - sinceMs)})`;
+    const { level, app } = trouble;
+    const instances = instancesOf(app);
+    const text = describeTroubleSince(trouble, { instances, nowMs });
     return [
-      [{ text: level, style: COLOURS[level] }, { text: toOneLine(app), style: 'bold' }, toOneLine(`${text}${since}`)],
-      ['', '', { text: toOneLine(next), style: 'grey' }],
+      [{ text: level, style: COLOURS[level] }, { text: toOneLine(app), style: 'bold' }, toOneLine(text)],
+      ['', '', { text: toOneLine(describeTrouble(trouble, instances).next), style: 'grey' }],
     ];
   });
-  const lines = renderColumns(rows, { paint, columns }).map((line) => `${line}\n`);
-  return `${lines.join('')}What led to it: nclust why ${shellQuote(toOneLine(troubles[0].app))}\n`;
+  return renderColumns(rows, { paint, columns });
 }
 
 /**
@@ -35,7 +45,15 @@ export function renderAttention({ troubles, slots }, { paint, columns, nowMs }) 
  * @returns {object[]}  For --json.
  */
 export function attentionData({ troubles, slots }) {
-  return troubles.map((trouble) => ({ ...trouble, ...describeTrouble(trouble, countInstances(slots, trouble.app)) }));
+  return troubles.map((trouble) => addWords(trouble, countInstances(slots, trouble.app)));
+}
+
+/**
+ * @param {Trouble} trouble
+ * @param {number} [instances]
+ */
+export function addWords(trouble, instances) {
+  return { ...trouble, ...describeTrouble(trouble, instances) };
 }
 
 /**
