@@ -246,7 +246,7 @@ export function watch(promise) {
   return seen;
 }
 
-/** What the next keeper says of processes that ran on without one. */
+/** Processes that run on without a keeper, as the next keeper reports them. */
 export const asOrphans = (children) =>
   children.map(({ instanceId, pid, startedAtMs, label: { name, id } }) => {
     return { instanceId, pid, startTicks: '1', startedAtMs, name, id, outPipe: null, errPipe: null };
