@@ -99,3 +99,11 @@ export function formatAgo(atMs, nowMs) {
 export function formatCoarse(ms) {
   return ms < 1_000 ? '1s' : formatDuration(ms).split(' ')[0].replace(/\.\d+/, '');
 }
+
+/**
+ * @param {number} fromMs
+ * @param {number} toMs
+ */
+export function formatSpan(fromMs, toMs) {
+  return formatDuration(Math.max(1_000, Math.round((toMs - fromMs) / 1_000) * 1_000));
+}

@@ -1,5 +1,5 @@
 import { formatBytes } from '../figures/format.js';
-import { formatAddress } from '../shared/address.js';
+import { formatPlace } from '../shared/address.js';
 import { renderColumns } from './table.js';
 import { escapeControls, jsonLine, toOneLine } from './text.js';
 
@@ -25,7 +25,7 @@ export function renderDoctor({ findings, facts }, view) {
 function socketLines(sockets, { paint, columns }) {
   if (sockets.length === 0) return '';
   const rows = sockets.map(({ app, address, port, users }) => [
-    placeOf(address, port),
+    toOneLine(formatPlace({ address, port })),
     toOneLine(app),
     users.length === 0
       ? 'held for its next instance'
@@ -33,14 +33,6 @@ function socketLines(sockets, { paint, columns }) {
   ]);
   const lines = renderColumns(rows, { paint, columns }).map((line) => `  ${line}\n`);
   return `${paint('bold', 'Held sockets')}\n${lines.join('')}`;
-}
-
-/**
- * @param {string} address
- * @param {number} port
- */
-export function placeOf(address, port) {
-  return port === 0 ? toOneLine(address) : formatAddress({ host: address, port });
 }
 
 /**

@@ -154,7 +154,10 @@ function statusCell(workers) {
   const parts = WORST_FIRST.filter((status) => count(status) > 0)
     .reverse()
     .map((status) => (count(status) === workers.length ? status : `${count(status)} ${status}`));
-  return { text: `${parts.join(', ')}${workers.some(({ troubles = [] }) => troubles.length > 0) ? ' !' : ''}`, style: statusStyle(worst) };
+  return {
+    text: `${parts.join(', ')}${workers.some(({ troubles = [] }) => troubles.length > 0) ? ' !' : ''}`,
+    style: statusStyle(worst),
+  };
 }
 
 /**

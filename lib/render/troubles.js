@@ -1,8 +1,21 @@
-import { formatBytes, formatCoarse, formatCount, formatDelay, formatPercent, formatRate } from '../figures/format.js';
-import { adviseOnPort, describeEnd, describeListenFailure, quoteErrorLine, withoutPrefix } from '../shared/death-text.js';
+import {
+  formatBytes,
+  formatCoarse,
+  formatCount,
+  formatDelay,
+  formatPercent,
+  formatRate,
+  formatSpan,
+} from '../figures/format.js';
+import { formatPlace } from '../shared/address.js';
+import {
+  adviseOnPort,
+  describeEnd,
+  describeListenFailure,
+  quoteErrorLine,
+  withoutPrefix,
+} from '../shared/death-text.js';
 import { shellQuote } from '../shared/shell-quote.js';
-import { placeOf } from './doctor.js';
-import { formatSpan } from './why/fold.js';
 
 /** @import { Doing, Evidence, Kind, Trouble } from '../shared/troubles.js' */
 
@@ -16,7 +29,7 @@ const DOING = {
 };
 
 /**
- * What follows the name of the app, and what to do: a command, or an advice.
+ * `text` follows the name of the app. `next`: a command, or an advice.
  * @type {{ [K in Kind]: {
  *   text: (evidence: Evidence[K], trouble: Trouble<K>) => string,
  *   next: (name: string, evidence: Evidence[K]) => string,
@@ -68,8 +81,7 @@ const WORDS = {
     next: (name) => `nclust reload ${name}`,
   },
   'socket-unserved': {
-    text: ({ address, port }) =>
-      `does not listen on ${placeOf(address, port)}, which nclust holds for it: clients wait there`,
+    text: (socket) => `does not listen on ${formatPlace(socket)}, which nclust holds for it: clients wait there`,
     next: (name) => `nclust logs ${name}`,
   },
   'loop-blocked': {
@@ -118,7 +130,8 @@ const WORDS = {
     next: () => 'Raise the limit (ulimit -n) and start the manager again, or look for a leak',
   },
   'child-burns': {
-    text: ({ pid, program, cpu }) => `has a child process that uses ${formatPercent(cpu)} of a core: ${program} (pid ${pid})`,
+    text: ({ pid, program, cpu }) =>
+      `has a child process that uses ${formatPercent(cpu)} of a core: ${program} (pid ${pid})`,
     next: (name) => `nclust describe ${name}`,
   },
   'log-storm': {
@@ -149,7 +162,9 @@ export function describeTrouble(trouble, instances = trouble.slots.length) {
  */
 function describeCrashes({ firstMs, lastMs, last }, times) {
   const how = `${describeEnd(last)}${quoteErrorLine(last)}`;
-  return times === 1 ? `it ${how}` : `it crashed ${times} times within ${formatSpan(firstMs, lastMs)}; the last time it ${how}`;
+  return times === 1
+    ? `it ${how}`
+    : `it crashed ${times} times within ${formatSpan(firstMs, lastMs)}; the last time it ${how}`;
 }
 
 /**

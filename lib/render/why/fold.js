@@ -1,6 +1,5 @@
 import { isAsked } from '../../shared/death-text.js';
-import { formatCount } from '../../figures/format.js';
-import { formatDuration } from '../../shared/units.js';
+import { formatCount, formatSpan } from '../../figures/format.js';
 import { eventStyle, eventWords, isFinish } from '../event-text.js';
 
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
@@ -107,14 +106,6 @@ function lineOfRun(run) {
   if (first.type === 'rollout:step')
     return { ...line, text: `${nameSubject(run)}are up: ${last.step} of ${last.of} replaced` };
   return { ...line, text: `${nameSubject(run)}${isOne(run) ? 'is' : 'are'} up` };
-}
-
-/**
- * @param {number} fromMs
- * @param {number} toMs
- */
-export function formatSpan(fromMs, toMs) {
-  return formatDuration(Math.max(1_000, Math.round((toMs - fromMs) / 1_000) * 1_000));
 }
 
 /** @param {LoggedEvent[]} run */
