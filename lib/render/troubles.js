@@ -89,7 +89,8 @@ const WORDS = {
       const where = frame ? `, in ${frame}` : '';
       if (forMs === null)
         return `had its event loop blocked ${times} times, for ${formatDelay(longestMs)} at the longest${where}`;
-      return `does not answer: its event loop has been blocked for ${formatCoarse(forMs)}${doing ? `; ${DOING[doing]}` : ''}${where}`;
+      const how = `${doing ? `; ${DOING[doing]}` : ''}${where}`;
+      return `does not answer: its event loop has been blocked for ${formatCoarse(forMs)}${how}`;
     },
     next: (name, { forMs }) => (forMs === null ? `nclust profile ${name}` : `nclust stack ${name}`),
   },
@@ -136,7 +137,8 @@ const WORDS = {
   },
   'log-storm': {
     text: ({ perS, usualPerS, line, share }) =>
-      `writes ${Math.round(perS)} error lines a second${usualPerS === null ? '' : `, usually ${Math.round(usualPerS)}`}` +
+      `writes ${Math.round(perS)} error lines a second` +
+      `${usualPerS === null ? '' : `, usually ${Math.round(usualPerS)}`}` +
       `${line ? `; ${formatPercent(share * 100)} are "${line}"` : ''}`,
     next: (name) => `nclust logs ${name} --err`,
   },

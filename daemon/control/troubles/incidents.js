@@ -10,7 +10,7 @@ const APART_MS = 10 * MINUTE_MS;
 const OVER_LIMIT_KEPT = 20;
 
 /**
- * Events of an app that no later event has mended.
+ * Events of an app that no later event has ended.
  * @typedef {object} Incidents
  * @property {Crashes | null} crashes  Since the last command that replaced the instances.
  * @property {LoggedEvent[]} overLimit  Oldest first.

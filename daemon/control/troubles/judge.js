@@ -1,6 +1,6 @@
 // Knows: what is wrong with an app, and since when: two tables of kinds (process-kinds.js,
-// worker-kinds.js), and the rule when a trouble begins and ends. Must not: read a process, a file or
-// a clock, send anything, or act.
+// worker-kinds.js), and the rule when a trouble begins and ends. Must not: read a process, a file
+// or a clock, send anything, or act.
 // Start at: judge(). facts.js collects what it judges; troubles.js runs it.
 import { PROCESS_KINDS } from './process-kinds.js';
 import { WORKER_KINDS } from './worker-kinds.js';
