@@ -38,7 +38,7 @@ const DOING = {
 const WORDS = {
   errored: {
     text: (evidence, { times }) =>
-      `is down and is not restarted${'last' in evidence ? `: ${describeCrashes(evidence, times)}` : ''}`,
+      `is down and is no longer restarted${'last' in evidence ? `: ${describeCrashes(evidence, times)}` : ''}`,
     next: (name) => `nclust logs ${name} --err; then: nclust start ${name}`,
   },
   'port-taken': {
