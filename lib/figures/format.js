@@ -101,7 +101,6 @@ export function formatCoarse(ms) {
 }
 
 /**
- * In whole seconds, at least one: "1m 10s".
  * @param {number} fromMs
  * @param {number} toMs
  */

@@ -25,7 +25,7 @@ export function renderDoctor({ findings, facts }, view) {
 function socketLines(sockets, { paint, columns }) {
   if (sockets.length === 0) return '';
   const rows = sockets.map(({ app, address, port, users }) => [
-    toOneLine(formatPlace(address, port)),
+    toOneLine(formatPlace({ address, port })),
     toOneLine(app),
     users.length === 0
       ? 'held for its next instance'

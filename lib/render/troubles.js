@@ -30,7 +30,7 @@ const DOING = {
 };
 
 /**
- * What follows the name of the app, and what to do: a command, or an advice.
+ * `text` follows the name of the app. `next`: a command, or an advice.
  * @type {{ [K in Kind]: {
  *   text: (evidence: Evidence[K], trouble: Trouble<K>) => string,
  *   next: (name: string, evidence: Evidence[K]) => string,
@@ -39,7 +39,7 @@ const DOING = {
 const WORDS = {
   errored: {
     text: (evidence, { times }) =>
-      `is down and is not restarted${'last' in evidence ? `: it ${describeCrashes(evidence, times)}` : ''}`,
+      `is down and is no longer restarted${'last' in evidence ? `: it ${describeCrashes(evidence, times)}` : ''}`,
     next: (name) => `nclust logs ${name} --err; then: nclust start ${name}`,
   },
   'port-taken': {
@@ -82,8 +82,7 @@ const WORDS = {
     next: (name) => `nclust reload ${name}`,
   },
   'socket-unserved': {
-    text: ({ address, port }) =>
-      `does not listen on ${formatPlace(address, port)}, which nclust holds for it: clients wait there`,
+    text: (socket) => `does not listen on ${formatPlace(socket)}, which nclust holds for it: clients wait there`,
     next: (name) => `nclust logs ${name}`,
   },
   'loop-blocked': {
@@ -91,7 +90,8 @@ const WORDS = {
       const where = frame ? `, in ${frame}` : '';
       if (forMs === null)
         return `had its event loop blocked ${times} times, for ${formatDelay(longestMs)} at the longest${where}`;
-      return `does not answer: its event loop has been blocked for ${formatCoarse(forMs)}${doing ? `; ${DOING[doing]}` : ''}${where}`;
+      const how = `${doing ? `; ${DOING[doing]}` : ''}${where}`;
+      return `does not answer: its event loop has been blocked for ${formatCoarse(forMs)}${how}`;
     },
     next: (name, { forMs }) => (forMs === null ? `nclust profile ${name}` : `nclust stack ${name}`),
   },
@@ -138,7 +138,8 @@ const WORDS = {
   },
   'log-storm': {
     text: ({ perS, usualPerS, line, share }) =>
-      `writes ${Math.round(perS)} error lines a second${usualPerS === null ? '' : `, usually ${Math.round(usualPerS)}`}` +
+      `writes ${Math.round(perS)} error lines a second` +
+      `${usualPerS === null ? '' : `, usually ${Math.round(usualPerS)}`}` +
       `${line ? `; ${formatPercent(share * 100)} are "${line}"` : ''}`,
     next: (name) => `nclust logs ${name} --err`,
   },

@@ -7,9 +7,9 @@ export function formatAddress({ host, port }) {
 }
 
 /**
- * @param {string} address
- * @param {number} port  0: `address` is the path of a Unix socket.
+ * @param {{ address: string, port: number }} socket
+ * @returns {string}  The path of a Unix socket, whose port is 0.
  */
-export function formatPlace(address, port) {
+export function formatPlace({ address, port }) {
   return port === 0 ? address : formatAddress({ host: address, port });
 }

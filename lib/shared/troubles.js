@@ -13,8 +13,7 @@
  */
 
 /**
- * What a worker does that has a blocked event loop or that does not become ready: it uses the CPU,
- * it waits in a call of the system, it waits for a disk, a signal has stopped it, or it gets no CPU.
+ * The state of a process with a blocked event loop. `waits`: in a call of the system.
  * @typedef {'computes' | 'waits' | 'disk' | 'stopped' | 'no-cpu'} Doing
  */
 

@@ -32,7 +32,7 @@ test.each([
     });
     expect(failed.stderr).toContain(`(pid ${process.pid})`);
     expect(failed.stderr).toContain('another port');
-    for (const command of [['list'], ['describe', 'shop'], ['why', 'shop'], ['doctor']])
+    for (const command of [['why'], ['describe', 'shop'], ['why', 'shop'], ['doctor']])
       expect((await home.nclust(...command)).stdout).toContain(`could not listen on port ${port}`);
   },
 );

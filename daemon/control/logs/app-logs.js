@@ -248,7 +248,8 @@ export function createAppLogs({
         ])) {
           const lost = losses?.isLosing() && !seen.has(losses) ? losses.recent() : null;
           seen.add(losses);
-          if (lost) found.set(place.name, { lines: (found.get(place.name)?.lines ?? 0) + lost.lines, reason: lost.reason });
+          if (lost)
+            found.set(place.name, { lines: (found.get(place.name)?.lines ?? 0) + lost.lines, reason: lost.reason });
         }
       return found;
     },

@@ -50,7 +50,7 @@ import { NO_INCIDENTS } from './incidents.js';
  */
 
 /**
- * What is remembered of an instance between two looks.
+ * The memory of an instance, from one look to the next.
  * @typedef {object} Mark
  * @property {number} seq  Of the last report.
  * @property {Block[]} blocks

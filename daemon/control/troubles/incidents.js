@@ -10,14 +10,14 @@ const APART_MS = 10 * MINUTE_MS;
 const OVER_LIMIT_KEPT = 20;
 
 /**
- * What the events of an app say about now. An event that mends something removes it here.
+ * Events of an app that no later event has ended.
  * @typedef {object} Incidents
  * @property {Crashes | null} crashes  Since the last command that replaced the instances.
  * @property {LoggedEvent[]} overLimit  Oldest first.
  * @property {LoggedEvent | null} rollout  The last one, if it was halted or rolled back.
  * @property {LoggedEvent | null} failedTrigger
  * @property {{ generation: number | null, isGuarded: boolean } | null} deploy  In progress. The
- *   deaths of a guarded one halt it, and are no crashes.
+ *   deaths of a guarded one halt it, and do not count as crashes.
  */
 
 /**

@@ -1,7 +1,9 @@
-// Knows: what is wrong with an app, and since when: a table of kinds (kinds.js), and the rule when
-// a trouble begins and ends. Must not: read a process, a file or a clock, send anything, or act.
+// Knows: what is wrong with an app, and since when: two tables of kinds (process-kinds.js,
+// worker-kinds.js), and the rule when a trouble begins and ends. Must not: read a process, a file
+// or a clock, send anything, or act.
 // Start at: judge(). facts.js collects what it judges; troubles.js runs it.
-import { KINDS } from './kinds.js';
+import { PROCESS_KINDS } from './process-kinds.js';
+import { WORKER_KINDS } from './worker-kinds.js';
 
 /** @import { Kind, Level, Trouble } from '../../../lib/shared/troubles.js' */
 /** @import { AppFacts } from './facts.js' */
@@ -21,7 +23,7 @@ import { KINDS } from './kinds.js';
  * @typedef {object} KindRow
  * @property {Level} level
  * @property {Look} begins
- * @property {Look} [holds]  Once it has begun. Default: `begins`.
+ * @property {Look} [holds]  After the beginning. Default: `begins`.
  * @property {number} [afterMs]  It has to be found for this long. Default: 0.
  * @property {number} [lullMs]  It ends when it was not found for this long. Default: 0.
  * @property {Kind[]} [unless]  If one of these is found in the app, this is its consequence.
@@ -38,6 +40,9 @@ import { KINDS } from './kinds.js';
 /** @typedef {Map<string, Standing>} Standings  By id. */
 
 const RESTORED_LULL_MS = 30_000;
+
+/** @type {Record<Kind, KindRow>} */
+const KINDS = { ...PROCESS_KINDS, ...WORKER_KINDS };
 
 const ROWS = /** @type {[Kind, KindRow][]} */ (Object.entries(KINDS));
 
@@ -120,7 +125,5 @@ function update({ id, kind, app, finding }, before, nowMs) {
  * @returns {Change[]}
  */
 function listNew(these, those, hasBegun) {
-  return [...these].flatMap(([id, { trouble }]) =>
-    trouble && !those.get(id)?.trouble ? { hasBegun, trouble } : [],
-  );
+  return [...these].flatMap(([id, { trouble }]) => (trouble && !those.get(id)?.trouble ? { hasBegun, trouble } : []));
 }

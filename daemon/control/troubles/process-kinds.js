@@ -5,7 +5,7 @@ import { MINUTE_MS } from './incidents.js';
 /** @import { Finding, KindRow } from './judge.js' */
 
 /** Without an unplanned exit for this long, a crash loop is over. */
-export const CALM_MS = 10 * MINUTE_MS;
+const CALM_MS = 10 * MINUTE_MS;
 
 /** A program that waits should be up by now; one that computes or reads may load for longer. */
 const START_WAITS_MS = 10_000;

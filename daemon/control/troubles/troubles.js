@@ -88,7 +88,7 @@ export function createTroubles({ control, parts, metrics, past }) {
 
   function keep() {
     control.askKeeper('note', { key: NOTE_KEY, value: list() }).catch(() => {
-      // The keeper has died. What is open is written with the next change.
+      // The keeper has died. The next change writes the note again.
     });
   }
 

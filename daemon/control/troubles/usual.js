@@ -7,7 +7,7 @@ import { MINUTE_MS } from './incidents.js';
 const NAMES = /** @type {const} */ (['requestsPerS', 'errorsPerS', 'latencyP99Ms']);
 
 const HOUR_POINTS = 360;
-/** Ten minutes with requests. Of a shorter time, nothing is usual. */
+/** Ten minutes with requests. A shorter time has no usual value. */
 const USUAL_MIN_POINTS = 60;
 /** The medians of an hour change slowly. */
 const RENEW_MS = MINUTE_MS;

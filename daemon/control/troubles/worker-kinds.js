@@ -46,9 +46,16 @@ const STORM_ABOVE = 10;
 export const WORKER_KINDS = {
   'loop-blocked': {
     level: 'bad',
-    begins: ({ workers }, nowMs) => findBlocked(workers.filter((worker) => isBlocked(worker) || hasBlocks(worker)), nowMs),
+    begins: ({ workers }, nowMs) =>
+      findBlocked(
+        workers.filter((worker) => isBlocked(worker) || hasBlocks(worker)),
+        nowMs,
+      ),
     holds: ({ workers }, nowMs) =>
-      findBlocked(workers.filter((worker) => isBlocked(worker) || isBlockedAgain(worker, nowMs)), nowMs),
+      findBlocked(
+        workers.filter((worker) => isBlocked(worker) || isBlockedAgain(worker, nowMs)),
+        nowMs,
+      ),
   },
   'pool-stuck': {
     level: 'bad',
@@ -67,7 +74,9 @@ export const WORKER_KINDS = {
     begins: ({ workers, http }, nowMs) =>
       http.hasAnswered &&
       findWorst(
-        workers.filter(({ oldestRequestMs, http }) => (oldestRequestMs ?? 0) > UNANSWERED_MS && http?.requestsPerS === 0),
+        workers.filter(
+          ({ oldestRequestMs, http }) => (oldestRequestMs ?? 0) > UNANSWERED_MS && http?.requestsPerS === 0,
+        ),
         ({ oldestRequestMs }) => oldestRequestMs ?? 0,
         ({ oldestRequestMs, http, elu }) => ({
           requests: http?.activeRequests ?? 0,
@@ -120,7 +129,10 @@ export const WORKER_KINDS = {
       findWorst(
         workers.filter(({ wallTimes }) => wallTimes >= WALL_TIMES),
         ({ oldSpaceUsedBytes }) => oldSpaceUsedBytes ?? 0,
-        ({ oldSpaceUsedBytes, oldSpaceLimitBytes }) => ({ usedBytes: oldSpaceUsedBytes, limitBytes: oldSpaceLimitBytes }),
+        ({ oldSpaceUsedBytes, oldSpaceLimitBytes }) => ({
+          usedBytes: oldSpaceUsedBytes,
+          limitBytes: oldSpaceLimitBytes,
+        }),
         null,
       ),
   },
@@ -141,7 +153,9 @@ export const WORKER_KINDS = {
     lullMs: 10_000,
     begins: ({ workers }) =>
       findWorst(
-        workers.filter(({ isNode, tree, cpu }) => isNode && cpu < BESIDE_CHILD_CPU && (tree?.top?.cpu ?? 0) > CHILD_CPU),
+        workers.filter(
+          ({ isNode, tree, cpu }) => isNode && cpu < BESIDE_CHILD_CPU && (tree?.top?.cpu ?? 0) > CHILD_CPU,
+        ),
         ({ tree }) => tree?.top?.cpu ?? 0,
         ({ tree }) => ({ ...tree?.top }),
         null,

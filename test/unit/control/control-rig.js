@@ -4,6 +4,7 @@ import { emptyDesired } from '../../../daemon/control/state/desired.js';
 import { createEnvironment } from '../../../daemon/control/spawn/environment.js';
 import { createSecrets } from '../../../daemon/control/spawn/secrets.js';
 import { createTriggers } from '../../../daemon/control/triggers/triggers.js';
+import { createTroubles } from '../../../daemon/control/troubles/troubles.js';
 import { homePaths } from '../../../lib/shared/paths.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { createFakeClock } from '../../helpers/fake-clock.js';
@@ -88,9 +89,13 @@ export function createRig({ seed = 0 } = {}) {
     hasMadeWay: false,
     /** Notifications. */
     published: [],
+    /** Followers of the event log. */
+    takers: new Set(),
     /** Events sent to clients. */
     happened: [],
     subscriptions: new Map(),
+    /** Apps that lose lines. */
+    losing: new Map(),
     oomKilled: false,
     /** Returns the activity of an instance. Default: it waits. */
     activity: () => ({ cpuMs: 0, ioBytes: 0, isListening: false }),
@@ -98,7 +103,15 @@ export function createRig({ seed = 0 } = {}) {
     isDoomed: false,
     token: () => `token-${seed}-${nextToken++}`,
     eventLog: () => ({
-      note: (event) => void rig.noted.push({ at: clock.nowMs(), ...event }),
+      note(event) {
+        const entry = { at: clock.nowMs(), ...event };
+        rig.noted.push(entry);
+        for (const take of rig.takers) take(entry);
+      },
+      follow(take) {
+        rig.takers.add(take);
+        return () => rig.takers.delete(take);
+      },
       sinceMs: clock.nowMs(),
       generationOf: () => null,
       close: () => {},
@@ -120,6 +133,7 @@ export function createRig({ seed = 0 } = {}) {
           detach: (id) => void rig.detached.push(id),
           follow: () => () => {},
           notices: () => [],
+          losing: () => rig.losing,
           describe: () => ({ logLost: null, shipping: [] }),
           flush: async (files) => void rig.flushed.push(...files.map(({ path }) => path)),
           reopen: () => void rig.reopened.push('apps'),
@@ -178,9 +192,14 @@ export function createRig({ seed = 0 } = {}) {
         onTick: () => () => {},
       };
       rig.metrics = metrics;
+      rig.troubles?.close();
+      rig.troubles = rig.makeMetrics
+        ? createTroubles({ control: rig.control, parts, metrics, past: rig.noted })
+        : { list: () => [], bySlot: () => () => [], close: () => {} };
       const exports = { notices: () => [], close: async () => {} };
       const web = { notices: () => [] };
-      const context = { control: rig.control, parts, metrics, exports, web, paths, version: '0.0.0' };
+      const shared = { control: rig.control, parts, metrics, troubles: rig.troubles };
+      const context = { ...shared, exports, web, paths, version: '0.0.0' };
       rig.triggers?.close();
       rig.triggers = createTriggers(context, rig.senses);
       rig.control.follow(rig.triggers.sync);
@@ -246,7 +265,7 @@ export function watch(promise) {
   return seen;
 }
 
-/** What the next keeper says of processes that ran on without one. */
+/** Processes that run on without a keeper, as the next keeper reports them. */
 export const asOrphans = (children) =>
   children.map(({ instanceId, pid, startedAtMs, label: { name, id } }) => {
     return { instanceId, pid, startTicks: '1', startedAtMs, name, id, outPipe: null, errPipe: null };

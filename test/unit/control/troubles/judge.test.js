@@ -48,7 +48,8 @@ const app = (o = {}) => ({
   http: { requestsPerS: 10, errorsPerS: 0, hasAnswered: true, usualP99Ms: 12, usualShare: 0, ...o.http },
 });
 
-const after = (...events) => events.reduce((before, event) => noteEvent(before, { app: 'api', slot: 0, ...event }), NO_INCIDENTS);
+const after = (...events) =>
+  events.reduce((before, event) => noteEvent(before, { app: 'api', slot: 0, ...event }), NO_INCIDENTS);
 const crash = (at, o = {}) => ({ type: 'died', at, cause: 'crash', code: 1, signal: null, generation: 1, ...o });
 const FAILURE = { address: null, port: 80, family: 4, code: 'EADDRINUSE', app: null };
 const block = (at, ms = 3 * S) => ({ atMs: at, ms });
@@ -66,15 +67,15 @@ function last(facts, { forS = 0, from = new Map() } = {}) {
 
 const kinds = (standings) => [...standings.values()].flatMap(({ trouble }) => trouble?.kind ?? []);
 
-/** Of each kind: sick facts, how long they have to last, and facts that are close and healthy. */
+/** Sick facts, how long they have to last, and healthy facts that are close, for each kind. */
 const TABLE = [
-  ['errored', app({ worker: { status: 'errored' }, incidents: after(crash(NOW - 9 * S)) }), 0, [app({ worker: { status: 'stopped' } })]],
   [
-    'port-taken',
-    app({ worker: { listenFailure: FAILURE } }),
+    'errored',
+    app({ worker: { status: 'errored' }, incidents: after(crash(NOW - 9 * S)) }),
     0,
-    [app()],
+    [app({ worker: { status: 'stopped' } })],
   ],
+  ['port-taken', app({ worker: { listenFailure: FAILURE } }), 0, [app()]],
   [
     'crash-loop',
     app({ incidents: after(crash(NOW - 500 * S), crash(NOW - 9 * S)) }),
@@ -85,7 +86,14 @@ const TABLE = [
       app({ incidents: after(crash(NOW - 700 * S), crash(NOW - 650 * S)) }),
       app({ incidents: after(crash(NOW - 20 * S, { cause: 'signal' }), crash(NOW - 9 * S, { cause: 'reload' })) }),
       app({ incidents: after(crash(NOW - 20 * S), crash(NOW - 9 * S), { type: 'stop', at: NOW }) }),
-      app({ incidents: after(crash(NOW - 20 * S), crash(NOW - 9 * S), { type: 'rollout:began', at: NOW, by: 'reload', generation: 2 }) }),
+      app({
+        incidents: after(crash(NOW - 20 * S), crash(NOW - 9 * S), {
+          type: 'rollout:began',
+          at: NOW,
+          by: 'reload',
+          generation: 2,
+        }),
+      }),
       app({
         incidents: after(
           { type: 'rollout:began', at: NOW, by: 'reload', generation: 2, isGuarded: true },
@@ -134,10 +142,18 @@ const TABLE = [
   ['lines-lost', app({ losing: { lines: 3, reason: 'ENOSPC' } }), 0, [app()]],
   [
     'memory-limit',
-    app({ incidents: after(...[300, 200, 100].map((s) => ({ type: 'limit:memory', at: NOW - s * S, by: 'memory: 2 of 1' }))) }),
+    app({
+      incidents: after(
+        ...[300, 200, 100].map((s) => ({ type: 'limit:memory', at: NOW - s * S, by: 'memory: 2 of 1' })),
+      ),
+    }),
     0,
     [
-      app({ incidents: after(...[900, 200, 100].map((s) => ({ type: 'limit:memory', at: NOW - s * S, by: 'memory: 2 of 1' }))) }),
+      app({
+        incidents: after(
+          ...[900, 200, 100].map((s) => ({ type: 'limit:memory', at: NOW - s * S, by: 'memory: 2 of 1' })),
+        ),
+      }),
     ],
   ],
   [
@@ -245,8 +261,11 @@ describe.each(TABLE)('%s', (kind, sick, forS, healthy) => {
     expect(judge([], begun, NOW).changes).toMatchObject([{ hasBegun: false, trouble: { kind } }]);
   });
 
-  test.each(healthy.map((facts, at) => [at, facts]))(`${kind} does not begin on a healthy neighbour (%s)`, (_, facts) => {
-    expect(kinds(last(facts, { forS: 0 }))).toEqual([]);
-    if (forS > 0) expect(kinds(last(facts, { forS: forS + 5 }))).toEqual([]);
-  });
+  test.each(healthy.map((facts, at) => [at, facts]))(
+    `${kind} does not begin on a healthy neighbour (%s)`,
+    (_, facts) => {
+      expect(kinds(last(facts, { forS: 0 }))).toEqual([]);
+      if (forS > 0) expect(kinds(last(facts, { forS: forS + 5 }))).toEqual([]);
+    },
+  );
 });

@@ -392,7 +392,7 @@ test('why begins with the troubles of the app, and the answer does not repeat th
   };
   expect(renderWhy(sick, view)).toMatch(
     pattern(
-      /^bad {2}api {2}is down and is not restarted: it crashed 16 times within 1m; the last time it /,
+      /^bad {2}api {2}is down and is no longer restarted: it crashed 16 times within 1m; the last time it /,
       /exited with code 1 after 200ms, "Error: no database", since 14:01:00 \(4m\)\n/,
       / +nclust logs api --err; then: nclust start api\n/,
       /api is errored since 14:02:00 \(3m\)\.\n\n/,
