@@ -199,7 +199,7 @@ function summaryLines(slot, { nowMs, paint }) {
   const death = slot.deaths?.at(-1) ?? slot.lastDeath;
   const status = statusWord(slot.status, slot.troubles);
   return [
-    `  ${paint(statusStyle(status), `${status}${onlineTime(slot, nowMs)}`)}${programSummary(slot)}`,
+    `  ${paint(statusStyle(status), `${status}${status === slot.status ? processTime(slot, nowMs) : ''}`)}${programSummary(slot)}`,
     ...(slot.waitingFor ? [`  It waits for ${toOneLine(slot.waitingFor)}.`] : []),
     `  ${death ? lastDeathText(death, slot, nowMs) : 'It has not exited since it was added to the list.'}`,
   ];
@@ -220,7 +220,7 @@ function lastDeathText(death, slot, nowMs) {
  * @param {SlotStatus} slot
  * @param {number} nowMs
  */
-function onlineTime({ startedAtMs, pid }, nowMs) {
+function processTime({ startedAtMs, pid }, nowMs) {
   return pid && startedAtMs !== null ? ` for ${formatCoarse(nowMs - startedAtMs)}` : '';
 }
 

@@ -7,6 +7,9 @@ import { eventStyle, eventWords, isFinish } from '../event-text.js';
 
 /** @typedef {{ at: number, text: string, style: Style | null, events: number }} TimeLine */
 
+/** The events that cause these troubles tell the same. */
+const OF_EVENTS = new Set(['errored', 'crash-loop', 'deploy-halted', 'trigger-failed']);
+
 const BETWEEN_CRASHES = new Set(['started', 'ready', 'backoff']);
 
 /**
@@ -28,7 +31,7 @@ export function foldEvents(events) {
 
 /**
  * Leaves out events that another line shows: a start or a back-off whose outcome is known, an
- * instance that got ready as a step of a rollout, the exit of a program that finished its work, and
+ * instance that got ready as a step of a rollout, a trouble that its own events tell, the exit of a program that finished its work, and
  * an exit that a user or a rollout requested, unless the instance needed SIGKILL.
  * @param {LoggedEvent[]} events
  */
@@ -46,6 +49,7 @@ function withoutConsequences(events) {
     events.flatMap(({ type, id }, at) => (type === 'started' || type === 'gave-up' ? [[id, at]] : [])),
   );
   return events.filter((event, at) => {
+    if (event.type === 'trouble:began') return !OF_EVENTS.has(event.kind);
     if (event.type === 'backoff') return at > (outcomes.get(event.id) ?? -1);
     if (event.type === 'started') return !explained.has(event.instanceId);
     if (event.type === 'ready') return !steps.has(event.instanceId);

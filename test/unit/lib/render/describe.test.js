@@ -195,7 +195,7 @@ test('describe begins with the troubles of the process, and its JSON has them wi
     pattern(
       /^Process 0: api\n {2}bad {2}api {2}crashed 3 times within 1m; the last time it exited with code 1 /,
       /after 350ms, "Error: no database", since .* \(1m\)\n/,
-      / +nclust logs api --err\n {2}crashing for 1m: /,
+      / +nclust logs api --err\n {2}crashing: instance 0 of /,
     ),
   );
   expect(rowsOf(first).status).toBe('crashing');

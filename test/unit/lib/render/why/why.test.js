@@ -79,6 +79,16 @@ test('a different death begins another line', () => {
   ]);
 });
 
+test('the begin of a crash loop does not part its crashes, and other troubles are shown', () => {
+  const troubled = (kind, type) => event(9.5, type, { id: undefined, slot: undefined, kind, slots: [0], sinceMs: NOW });
+  const [first, ...rest] = loop(10, 16);
+  expect(texts([first, troubled('crash-loop', 'trouble:began'), ...rest, troubled('slow', 'trouble:ended')])).toEqual([
+    expect.stringContaining('instance 0 crashed 16 times'),
+    'instance 0 restarts in 100ms, after 16 unstable exits in a row',
+    'trouble over after 1s: it answered slowly',
+  ]);
+});
+
 test('a rollout shows its steps, and the exit of an old instance only if it was killed', () => {
   const old = (slot, more = {}) =>
     event(1, 'died', {
