@@ -6,6 +6,7 @@ import { selectTroubles } from '../shared/troubles.js';
 import { selectApps, isAbout, readRange } from './events.js';
 
 /** @import { Context } from '../cli/session/context.js' */
+/** @import { Attention } from '../render/attention.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { Trouble } from '../shared/troubles.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
@@ -19,13 +20,6 @@ const LINES = 30;
  * @property {Trouble[]} troubles  The worst first.
  * @property {LoggedEvent[]} events  Events of the app, and events of the manager since the first
  *   event of the app.
- */
-
-/**
- * @typedef {object} Attention
- * @property {Trouble[]} troubles  The worst first.
- * @property {{ name: string }[]} slots  Of all apps.
- * @property {number} exitStatus  1: something is bad.
  */
 
 /**

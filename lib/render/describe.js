@@ -11,7 +11,7 @@ import { toSafeLine } from './log-lines.js';
 import { statusStyle } from './slots.js';
 import { renderTable } from './table.js';
 import { toOneLine } from './text.js';
-import { addWords, troubleLines } from './why/attention.js';
+import { addWords, troubleLines } from './attention.js';
 
 /** @import { Difference } from '../config/spec/environment-diff.js' */
 /** @import { Trouble } from '../shared/troubles.js' */
@@ -198,8 +198,9 @@ function lastLines(lines, paint) {
 function summaryLines(slot, { nowMs, paint }) {
   const death = slot.deaths?.at(-1) ?? slot.lastDeath;
   const status = statusWord(slot.status, slot.troubles);
+  const age = status === slot.status ? processTime(slot, nowMs) : '';
   return [
-    `  ${paint(statusStyle(status), `${status}${status === slot.status ? processTime(slot, nowMs) : ''}`)}${programSummary(slot)}`,
+    `  ${paint(statusStyle(status), `${status}${age}`)}${programSummary(slot)}`,
     ...(slot.waitingFor ? [`  It waits for ${toOneLine(slot.waitingFor)}.`] : []),
     `  ${death ? lastDeathText(death, slot, nowMs) : 'It has not exited since it was added to the list.'}`,
   ];

@@ -46,9 +46,9 @@ export function renderList({ slots, left, nowMs }, view) {
 function renderOnce(slots, view) {
   const { group, sort, miniList } = view.options;
   const sorted = sort === undefined ? slots.toSorted(compareNames) : sortSlots(slots, String(sort), view.nowMs);
-  return miniList
-    ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('')
-    : `${renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view)}${attentionLine(listAttention(sorted), view)}`;
+  if (miniList) return sorted.map((slot) => renderBlock(slot, view.nowMs)).join('');
+  const table = renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view);
+  return `${table}${attentionLine(listAttention(sorted), view)}`;
 }
 
 /** @param {BriefStatus[]} slots */

@@ -166,11 +166,12 @@ export function describeTrouble(trouble, instances = trouble.slots.length) {
  */
 export function describeTroubleSince(trouble, { instances, nowMs }) {
   const { sinceMs } = trouble;
-  return `${describeTrouble(trouble, instances).text}, since ${clockTime(sinceMs, nowMs)} (${formatCoarse(nowMs - sinceMs)})`;
+  const { text } = describeTrouble(trouble, instances);
+  return `${text}, since ${clockTime(sinceMs, nowMs)} (${formatCoarse(nowMs - sinceMs)})`;
 }
 
 /**
- * What was wrong with the app, after "it ".
+ * Texts for a trouble that has ended. They follow "it ".
  * @type {Record<Kind, string>}
  */
 const PAST = {

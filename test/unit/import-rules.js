@@ -137,7 +137,7 @@ export const RULES = {
   'lib/config/options': ['lib/app-spec', 'lib/shared'],
   'lib/config/spec': ['lib/config', 'lib/app-spec', 'lib/shared'],
   'lib/deploy': ['lib/shared'],
-  'lib/doctor': ['lib/client', 'lib/figures', 'lib/render', 'lib/render/why', 'lib/shared'],
+  'lib/doctor': ['lib/client', 'lib/figures', 'lib/render', 'lib/shared'],
   'lib/figures': ['lib/shared'],
   'lib/import': ['lib/config/file', 'lib/config/spec', 'lib/app-spec', 'lib/shared'],
   'lib/library': ['lib/client', 'lib/config', 'lib/app-spec', 'lib/shared'],

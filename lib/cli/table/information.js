@@ -101,7 +101,7 @@ export const INFORMATION = [
       const [{ why }, { renderWhy, explainData }, { renderAttention, attentionData }] = await Promise.all([
         import('../../commands/why.js'),
         import('../../render/why/why.js'),
-        import('../../render/why/attention.js'),
+        import('../../render/attention.js'),
       ]);
       return {
         run: why,

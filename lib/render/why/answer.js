@@ -9,11 +9,11 @@ import { eventWords, findDeletion, isFinish } from '../event-text.js';
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
 /** @import { ShownStatus, SlotStatus } from '../../shared/wire/protocol.js' */
 
-/** These troubles tell how the app exited, so that the answer does not repeat it. */
+/** The words of these troubles contain the last death, so that the answer leaves it out. */
 const OF_DEATHS = ['errored', 'port-taken', 'crash-loop'];
 
 /**
- * Says in which state the app is, since when, and after what. Its troubles say what is wrong.
+ * Names the state of the app, since when, and after what. The troubles explain what is wrong.
  * @param {Story} story
  * @param {{ isRunning: boolean, nowMs: number }} o
  * @returns {{ status: ShownStatus | 'gone' | 'unknown', text: string, next: string | null }}

@@ -7,7 +7,7 @@ import { clockTime, formatAgo } from '../../figures/format.js';
 import { isAsked } from '../../shared/death-text.js';
 import { statusStyle } from '../slots.js';
 import { explain } from './answer.js';
-import { addWords, troubleLines } from './attention.js';
+import { addWords, troubleLines } from '../attention.js';
 import { foldEvents } from './fold.js';
 
 /** @import { Story } from '../../commands/why.js' */

@@ -1,14 +1,20 @@
-import { shellQuote } from '../../shared/shell-quote.js';
-import { renderColumns } from '../table.js';
-import { toOneLine } from '../text.js';
-import { describeTrouble, describeTroubleSince } from '../troubles.js';
+import { shellQuote } from '../shared/shell-quote.js';
+import { renderColumns } from './table.js';
+import { toOneLine } from './text.js';
+import { describeTrouble, describeTroubleSince } from './troubles.js';
 
-/** @import { Attention } from '../../commands/why.js' */
-/** @import { Trouble } from '../../shared/troubles.js' */
-/** @import { View } from '../list.js' */
-/** @import { Cell } from '../table.js' */
+/** @import { Trouble } from '../shared/troubles.js' */
+/** @import { View } from './list.js' */
+/** @import { Cell } from './table.js' */
 
 const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow' });
+
+/**
+ * @typedef {object} Attention
+ * @property {Trouble[]} troubles  The worst first.
+ * @property {{ name: string }[]} slots  Of all apps.
+ * @property {number} exitStatus  1: something is bad.
+ */
 
 /**
  * @param {Attention} data
@@ -16,8 +22,8 @@ const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow' });
  */
 export function renderAttention({ troubles, slots }, view) {
   if (troubles.length === 0) return 'Nothing needs attention.\n';
-  const lines = troubleLines(troubles, (app) => countInstances(slots, app), view);
-  return `${lines.map((line) => `${line}\n`).join('')}What led to it: nclust why ${shellQuote(toOneLine(troubles[0].app))}\n`;
+  const lines = troubleLines(troubles, (app) => countInstances(slots, app), view).map((line) => `${line}\n`);
+  return `${lines.join('')}What led to it: nclust why ${shellQuote(toOneLine(troubles[0].app))}\n`;
 }
 
 /**
