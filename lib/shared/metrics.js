@@ -78,6 +78,16 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  */
 
 /**
+ * The usage of a process together with its descendants.
+ * @typedef {object} Tree
+ * @property {number} processes
+ * @property {number} cpu  Percent of one core.
+ * @property {number} memoryBytes
+ * @property {{ pid: number, program: string, cpu: number } | null} top  The descendant that uses the
+ *   most CPU. Null: there is none.
+ */
+
+/**
  * @typedef {object} WorkerOnly
  * @property {number} id
  * @property {number} slot
@@ -87,6 +97,9 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} generation
  * @property {number | null} startedAtMs
  * @property {boolean} isNode
+ * @property {number | null} fdsLimit  The soft limit of open descriptors of the process.
+ * @property {number | null} sockets  Among `fds`. Known only near the limit.
+ * @property {Tree | null} tree
  * @property {number | null} cpuMs  CPU time that all processes of the slot have used.
  * @property {number | null} pssBytes  Only with `detail`, like privateBytes.
  * @property {number | null} privateBytes

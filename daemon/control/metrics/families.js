@@ -32,6 +32,7 @@ const GAUGES = [
   ['worker_resident_memory_bytes', 'Resident memory.', ({ memoryBytes }) => memoryBytes],
   ['worker_processes', 'Processes that belong to it.', ({ processes }) => processes],
   ['worker_open_fds', 'Open file descriptors.', ({ fds }) => fds],
+  ['worker_max_fds', 'Limit of its open file descriptors.', ({ fdsLimit }) => fdsLimit],
   ['worker_heap_used_bytes', 'V8 heap in use.', ({ heapUsedBytes }) => heapUsedBytes],
   ['worker_heap_limit_bytes', 'Size limit of the V8 heap: old and new space.', ({ heapLimitBytes }) => heapLimitBytes],
   [

@@ -77,11 +77,11 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
   let problem = '';
 
   function wanted() {
-    const own = [process.pid, control.keeper?.pid ?? 0].filter((pid) => pid > 0).map((pid) => ({ pid, isTree: false }));
+    const own = [process.pid, control.keeper?.pid ?? 0].filter((pid) => pid > 0);
     return [...control.registry.instances.values()]
       .filter((instance) => instance.pid > 0 && !instance.exit)
       .map(({ pid, label }) => ({ pid, isTree: isExec(label.id) }))
-      .concat(own);
+      .concat(own.map((pid) => ({ pid, isTree: false, isManager: true })));
   }
 
   /** @param {number} id */

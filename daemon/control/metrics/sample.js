@@ -90,7 +90,7 @@ function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf
   });
   const seat = overview.seats.get(slot.id);
   const instanceId = pid > 0 ? (seat?.instanceId ?? null) : null;
-  const { cpu, memoryBytes, processes, fds } = usageOf(pid);
+  const { cpu, memoryBytes, processes, fds, fdsLimit, sockets, tree } = usageOf(pid);
   const track = instanceId === null ? null : trackOf(instanceId);
   return {
     id,
@@ -108,6 +108,9 @@ function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf
     memoryBytes,
     processes,
     fds,
+    fdsLimit,
+    sockets,
+    tree,
     pssBytes: null,
     privateBytes: null,
     ...(track

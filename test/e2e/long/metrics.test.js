@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { NOTHING_LOST } from '../../helpers/ledger.js';
@@ -277,4 +277,55 @@ test('an app with --no-metrics still has CPU and memory figures', async () => {
   const { workers } = await tick();
   expect(workers[0]).toMatchObject({ isNode: true, elu: null, http: null });
   expect(workers[0].memoryBytes).toBeGreaterThan(1e7);
+});
+
+test('a program has its own limit of descriptors, and its sockets when it is close to that', async () => {
+  const home = await sandbox();
+  const holds = place(
+    home.work,
+    'holds.cjs',
+    "const [fs, net] = [require('node:fs'), require('node:net')]; const held = Array.from({ length: 6 }, () => " +
+      "net.createServer().listen(0)); for (let fds = 0; fds < 54; fds = fs.readdirSync('/proc/self/fd').length) " +
+      "held.push(fs.openSync('/dev/null')); setInterval(() => {}, 1e6);",
+  );
+  const limited = place(home.work, 'limited.sh', `ulimit -n 60; exec "${process.execPath}" "${holds}"`);
+  await home.nclust('start', limited, '--name', 'limited', '--interpreter', 'sh');
+  const worker = async () => (await metrics(home)).workers[0];
+  // Waits, because nclust counts descriptors only on every tenth tick.
+  await home.waitFor('all descriptors to be counted', async () => (await worker()).sockets !== null, {
+    deadlineMs: 20_000,
+  });
+  const { pid, fds, fdsLimit, sockets } = await worker();
+  const count = readdirSync(`/proc/${pid}/fd`).filter((fd) =>
+    readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:'),
+  ).length;
+  expect({ fdsLimit, sockets }).toEqual({ fdsLimit: 60, sockets: count });
+  expect(fds).toBeGreaterThan(48);
+  expect(count).toBeGreaterThanOrEqual(6);
+});
+
+test('a child that spins is in the tree of its Node.js worker', async () => {
+  const home = await sandbox();
+  const parent = place(
+    home.work,
+    'parent.cjs',
+    "require('node:child_process').spawn('sh', ['-c', 'while :; do :; done']); " + 'setInterval(() => {}, 1e6);',
+  );
+  await home.nclust('start', parent, '--name', 'parent');
+  const tick = await following(home, {});
+  const { workers } = await home.waitFor(
+    'the child in the tree',
+    async () => {
+      const sample = await tick();
+      return (sample.workers[0].tree?.top?.cpu ?? 0) > 20 && sample;
+    },
+    { deadlineMs: 30_000 },
+  );
+  const [{ cpu, memoryBytes, processes, tree }] = workers;
+  expect(tree).toMatchObject({ processes: 2, top: { program: 'sh' } });
+  expect(readStat(tree.top.pid)?.ppid).toBe(workers[0].pid);
+  expect(tree.cpu).toBeGreaterThanOrEqual(tree.top.cpu);
+  expect(tree.memoryBytes).toBeGreaterThan(memoryBytes * 0.9);
+  expect(processes).toBe(1);
+  expect(cpu).toBeLessThan(20);
 });

@@ -17,7 +17,15 @@ const HOST = {
 /** Creates and starts a control with metrics. `rig.usage` returns the usage of each process. */
 export async function createMetricsRig() {
   const rig = Object.assign(createRig(), {
-    usage: (pid) => ({ cpu: 5, memoryBytes: pid * 1_000, processes: 1, fds: 3 }),
+    usage: (pid) => ({
+      cpu: 5,
+      memoryBytes: pid * 1_000,
+      processes: 1,
+      fds: 3,
+      fdsLimit: 1_024,
+      sockets: null,
+      tree: { processes: 2, cpu: 90, memoryBytes: 7, top: { pid: 1, program: 'ffmpeg', cpu: 85 } },
+    }),
     looked: [],
   });
   rig.makeMetrics = (control) =>

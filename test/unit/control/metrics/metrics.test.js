@@ -60,6 +60,16 @@ test('one call returns the figures of workers, apps, the manager and the host', 
   expect(tickMs).toBe(1_000);
 });
 
+test('a worker has its limit of descriptors, and the usage of its tree', async () => {
+  await start();
+  await rig.turn(1_000);
+  expect((await rig.call('metrics')).workers).toMatchObject([
+    { fdsLimit: 1_024, sockets: null, cpu: 5, tree: { processes: 2, cpu: 90, top: { program: 'ffmpeg', cpu: 85 } } },
+  ]);
+  const own = rig.looked.flat().filter(({ isManager }) => isManager);
+  expect(new Set(own.map(({ pid }) => pid))).toEqual(new Set([process.pid, rig.control.keeper.pid]));
+});
+
 test('the list has the same CPU and memory', async () => {
   await start();
   await rig.turn(1_000);
