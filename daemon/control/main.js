@@ -23,6 +23,7 @@ import { Control } from './control.js';
 import { createEventLog } from './journal/log.js';
 import { teeToEventLog } from './journal/manager-events.js';
 import { createHomeKeeping } from './home.js';
+import { createActivityKinds } from './host/activity-kind.js';
 import { systemClock } from './host/clock.js';
 import { watchOomKills } from './host/oom-kills.js';
 import { createHolderFinder } from './host/socket-holder.js';
@@ -192,6 +193,7 @@ function createApiContext(control, parts) {
     clock,
     read: createUsageReader(),
     readHost: createHostReader(paths.home),
+    activityKinds: createActivityKinds(),
     privateMemory: createPrivateMemory(clock.nowMs),
     readAppMetadata: () => queryAppMetadata({ control, parts }),
     managerLog,

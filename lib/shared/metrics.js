@@ -88,6 +88,11 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  */
 
 /**
+ * `disk`: it waits for a file system or a device. `no-cpu`: other processes have the CPU.
+ * @typedef {'computes' | 'waits' | 'disk' | 'stopped' | 'no-cpu'} ActivityKind
+ */
+
+/**
  * @typedef {object} WorkerOnly
  * @property {number} id
  * @property {number} slot
@@ -108,6 +113,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number | null} externalBytes
  * @property {number | null} handles
  * @property {number | null} reportAgeMs  Before the first report: since the program was loaded.
+ * @property {ActivityKind | null} activity  Of its main thread. Known only while it is blocked.
  * @property {Record<string, { value: unknown, unit?: string, type?: string }>} [custom]
  */
 

@@ -2,7 +2,7 @@
 // Must not: change the desired state, or a record except `cpuMs` of instances and the sums of
 // lifetime-totals.js; read processes more than once a second. Start at: createMetrics(), then
 // sample.js; families.js has the names for other programs.
-import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
+import { findBlocked, SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';
 import { createHistory, historyKey, readHistory } from './history.js';
 import { percentiles } from './latency.js';
@@ -14,6 +14,7 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 /** @import { SeriesName, WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { Control, ManagerLog } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
+/** @import { ReadActivityKinds } from '../host/activity-kind.js' */
 /** @import { ReadPrivateMemory } from '../host/private-memory.js' */
 /** @import { AppMetadata } from '../status/slot-status.js' */
 /** @import { Track } from './reports.js' */
@@ -56,13 +57,24 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
  * @param {Clock} o.clock
  * @param {ReadUsage} o.read
  * @param {() => HostSample} o.readHost
+ * @param {ReadActivityKinds} o.activityKinds
  * @param {ReadPrivateMemory} o.privateMemory
  * @param {() => Promise<Map<string, AppMetadata>>} o.readAppMetadata  By instance.
  * @param {ManagerLog} o.managerLog
  * @param {() => void} o.onTick
  * @returns {Metrics}
  */
-export function createMetrics({ control, clock, read, readHost, privateMemory, readAppMetadata, managerLog, onTick }) {
+export function createMetrics({
+  control,
+  clock,
+  read,
+  readHost,
+  activityKinds,
+  privateMemory,
+  readAppMetadata,
+  managerLog,
+  onTick,
+}) {
   const reports = createReports();
   const worst = Object.values(SERIES).map((series) => series.worst);
   const slots = /** @type {ReturnType<typeof createHistory<string>>} */ (createHistory(worst));
@@ -153,6 +165,9 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
       reportsSinceMs: reports.sinceMs,
       nowMs: heardAtMs(),
     });
+    const blocked = findBlocked(workers);
+    const kinds = activityKinds(blocked.map(({ pid }) => pid));
+    for (const worker of blocked) worker.activity = kinds.get(worker.pid) ?? null;
     if (detail) {
       const own = privateMemory(workers.flatMap(({ pid }) => (pid > 0 ? pid : [])));
       for (const worker of workers) Object.assign(worker, own.get(worker.pid));

@@ -111,6 +111,7 @@ function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf
     fdsLimit,
     sockets,
     tree,
+    activity: null,
     pssBytes: null,
     privateBytes: null,
     ...(track

@@ -219,10 +219,12 @@ test('a blocked event loop is visible while it is blocked, and other workers kee
   const blocked = app.get('/block?ms=9000');
   let seen;
   await home.waitFor('the blocked loop in a report', async () => {
-    seen = (await tick()).workers.find((worker) => worker.delayMaxMs > 3_000);
+    seen = (await tick()).workers.find((worker) => worker.delayMaxMs > 3_000 && worker.activity !== null);
     return seen;
   });
   expect(seen.reportAgeMs).toBeGreaterThan(3_000);
+  // On a busy machine, the worker may get less than half of a CPU.
+  expect(['computes', 'no-cpu']).toContain(seen.activity);
   await blocked;
   const { apps } = await metrics(home, { targets: [app.name] });
   expect(apps[0].delayMaxMs).toBeGreaterThan(2_000);

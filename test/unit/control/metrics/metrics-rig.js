@@ -37,6 +37,7 @@ export async function createMetricsRig() {
         return new Map(wanted.map(({ pid }) => [pid, rig.usage(pid)]));
       },
       readHost: () => HOST,
+      activityKinds: (pids) => new Map(pids.map((pid) => [pid, 'waits'])),
       privateMemory: (pids) => new Map(pids.map((pid) => [pid, { pssBytes: 1, privateBytes: 2 }])),
       readAppMetadata: async () => new Map(),
       managerLog: (event, fields) => void rig.events.push({ event, ...fields }),

@@ -104,10 +104,15 @@ describe('a worker that has not reported yet', () => {
     void rig.start({ name: 'late' });
     await rig.turn(5_000);
     const { workers } = await rig.call('metrics');
-    expect(findBlocked(workers).map(({ name }) => name)).toEqual(['api', 'late']);
+    expect(findBlocked(workers).map(({ name, activity }) => [name, activity])).toEqual([
+      ['api', 'waits'],
+      ['late', 'waits'],
+    ]);
     rig.keeper.reports.set(ids().at(-1), reportOf(1));
     await rig.turn(1_000);
-    expect(findBlocked((await rig.call('metrics')).workers)).toMatchObject([{ name: 'api' }]);
+    const [api, late] = (await rig.call('metrics')).workers;
+    expect(findBlocked([api, late])).toEqual([api]);
+    expect(late).toMatchObject({ name: 'late', activity: null });
   });
 
   test.each([
