@@ -119,7 +119,26 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
 
 /** @typedef {CommonSample & WorkerOnly} WorkerSample */
 
-/** @typedef {CommonSample & { workers: number, online: number }} AppSample */
+/**
+ * The lines on stderr of all processes of an app. Control begins to count when it starts.
+ * @typedef {object} ErrorLines
+ * @property {number} perS  In the last 10 s.
+ * @property {number | null} usualPerS  The median of the minutes of the last hour. Null: in the first
+ *   ten minutes.
+ * @property {string | null} line  The most frequent line of the last minute, with "#" for numbers and
+ *   ids. At most 200 characters. Null: there was none.
+ * @property {number | null} share  Its share of the lines that were looked at, 0 to 1.
+ * @property {number} total
+ */
+
+/**
+ * @typedef {object} AppOnly
+ * @property {number} workers
+ * @property {number} online
+ * @property {ErrorLines | null} errorLines
+ */
+
+/** @typedef {CommonSample & AppOnly} AppSample */
 
 /**
  * @typedef {object} HostSample

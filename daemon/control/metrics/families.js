@@ -132,6 +132,14 @@ export function buildFamilies({ sample, latencies }, version) {
       'Instances that are online.',
       apps.map(({ name, namespace, online: value }) => ({ labels: { app: name, namespace }, value })),
     ),
+    family(
+      'counter',
+      'app_error_lines',
+      'Lines on stderr since the manager was started or updated.',
+      apps.flatMap(({ name, namespace, errorLines }) =>
+        errorLines ? [{ labels: { app: name, namespace }, value: errorLines.total }] : [],
+      ),
+    ),
     ...GAUGES.map(([name, help, of]) => family('gauge', name, help, points(of))),
     ...COUNTERS.map(([name, help, of]) => family('counter', name, help, points(of))),
     family(

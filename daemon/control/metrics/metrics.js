@@ -17,6 +17,7 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 /** @import { ReadActivityKinds } from '../host/activity-kind.js' */
 /** @import { ReadPrivateMemory } from '../host/private-memory.js' */
 /** @import { AppMetadata } from '../status/slot-status.js' */
+/** @import { ErrorCounts } from './error-lines.js' */
 /** @import { Track } from './reports.js' */
 /** @import { ReadUsage, Usage } from './usage.js' */
 
@@ -57,6 +58,7 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
  * @param {Clock} o.clock
  * @param {ReadUsage} o.read
  * @param {() => HostSample} o.readHost
+ * @param {ErrorCounts} o.errorCounts
  * @param {ReadActivityKinds} o.activityKinds
  * @param {ReadPrivateMemory} o.privateMemory
  * @param {() => Promise<Map<string, AppMetadata>>} o.readAppMetadata  By instance.
@@ -69,6 +71,7 @@ export function createMetrics({
   clock,
   read,
   readHost,
+  errorCounts,
   activityKinds,
   privateMemory,
   readAppMetadata,
@@ -134,6 +137,7 @@ export function createMetrics({
     host = readHost();
     machine.advance(nowMs);
     machine.put('host', [host.cpu, host.memoryUsedBytes, host.load1]);
+    errorCounts.keep(control.registry.desired.apps.map(({ spec }) => spec.name));
     slots.advance(nowMs);
     const keys = new Map(
       control.registry.desired.apps.flatMap((app) => app.slots.map(({ id }) => [id, historyKey(app, id)])),
@@ -162,6 +166,7 @@ export function createMetrics({
     const { workers, apps } = takeSamples(control.registry, ({ slot }) => meant?.has(slot.id) ?? true, {
       usageOf: sampler.usageOf,
       trackOf: reports.of,
+      errorLinesOf: errorCounts.of,
       reportsSinceMs: reports.sinceMs,
       nowMs: heardAtMs(),
     });

@@ -306,16 +306,17 @@ test('a program has its own limit of descriptors, and its sockets when it is clo
   expect(count).toBeGreaterThanOrEqual(6);
 });
 
-test('a child that spins is in the tree of its Node.js worker', async () => {
+test('a child that spins is in the tree of its Node.js worker, and the app has its error lines', async () => {
   const home = await sandbox();
   const parent = place(
     home.work,
     'parent.cjs',
-    "require('node:child_process').spawn('sh', ['-c', 'while :; do :; done']); " + 'setInterval(() => {}, 1e6);',
+    "require('node:child_process').spawn('sh', ['-c', 'while :; do :; done']); " +
+      "for (let at = 0; at < 30; at += 1) console.error('Error: attempt ' + at); setInterval(() => {}, 1e6);",
   );
   await home.nclust('start', parent, '--name', 'parent');
   const tick = await following(home, {});
-  const { workers } = await home.waitFor(
+  const { workers, apps } = await home.waitFor(
     'the child in the tree',
     async () => {
       const sample = await tick();
@@ -330,4 +331,5 @@ test('a child that spins is in the tree of its Node.js worker', async () => {
   expect(tree.memoryBytes).toBeGreaterThan(memoryBytes * 0.9);
   expect(processes).toBe(1);
   expect(cpu).toBeLessThan(20);
+  expect(apps[0].errorLines).toMatchObject({ usualPerS: null, line: 'Error: attempt #', share: 1, total: 30 });
 });

@@ -1,3 +1,4 @@
+import { createErrorCounts } from '../../../../daemon/control/metrics/error-lines.js';
 import { createMetrics } from '../../../../daemon/control/metrics/metrics.js';
 import { createRig } from '../control-rig.js';
 
@@ -28,6 +29,7 @@ export async function createMetricsRig() {
     }),
     looked: [],
   });
+  rig.errorCounts = createErrorCounts(() => rig.clock.nowMs());
   rig.makeMetrics = (control) =>
     createMetrics({
       control,
@@ -37,6 +39,7 @@ export async function createMetricsRig() {
         return new Map(wanted.map(({ pid }) => [pid, rig.usage(pid)]));
       },
       readHost: () => HOST,
+      errorCounts: rig.errorCounts,
       activityKinds: (pids) => new Map(pids.map((pid) => [pid, 'waits'])),
       privateMemory: (pids) => new Map(pids.map((pid) => [pid, { pssBytes: 1, privateBytes: 2 }])),
       readAppMetadata: async () => new Map(),

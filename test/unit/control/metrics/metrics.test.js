@@ -70,6 +70,19 @@ test('a worker has its limit of descriptors, and the usage of its tree', async (
   expect(new Set(own.map(({ pid }) => pid))).toEqual(new Set([process.pid, rig.control.keeper.pid]));
 });
 
+test('an app has its error lines, and a deleted one is forgotten', async () => {
+  await start();
+  await rig.turn(1_000);
+  rig.errorCounts.take('api', Buffer.from('Error 1\nError 2\n'));
+  expect((await rig.call('metrics')).apps).toMatchObject([
+    { name: 'api', errorLines: { perS: 0.2, usualPerS: null, line: 'Error #', share: 1, total: 2 } },
+  ]);
+  const deleting = rig.call('delete', { targets: ['api'] });
+  await rig.turn(2_000);
+  await deleting;
+  expect(rig.errorCounts.of('api')).toBe(null);
+});
+
 test('the list has the same CPU and memory', async () => {
   await start();
   await rig.turn(1_000);
