@@ -24,6 +24,7 @@ import { Control } from './control.js';
 import { createEventLog, RECALLED_BYTES } from './journal/log.js';
 import { teeToEventLog } from './journal/manager-events.js';
 import { createHomeKeeping } from './home.js';
+import { createActivityKinds } from './host/activity-kind.js';
 import { systemClock } from './host/clock.js';
 import { watchOomKills } from './host/oom-kills.js';
 import { createHolderFinder } from './host/socket-holder.js';
@@ -35,6 +36,7 @@ import { findForeground } from './logs/foreground.js';
 import { createManagerLog, openOwnLog, OWN_LOG_LIMITS } from './logs/manager-log.js';
 import { createShipperPool } from './logs/shipping/shipper-pool.js';
 import { createActivityReader } from './metrics/activity.js';
+import { createErrorCounts } from './metrics/error-lines.js';
 import { createExports } from './metrics/exports.js';
 import { createPrivateMemory } from './host/private-memory.js';
 import { createHostReader } from './metrics/host.js';
@@ -78,6 +80,7 @@ const managerLog = teeToEventLog(plainManagerLog, eventLog);
 const settings = createSettings(paths.settings, clock.nowMs);
 const timesFolder = join(paths.logs, '.times');
 const archive = createArchive({ clock, managerLog, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
+const errorCounts = createErrorCounts();
 archive.acquire(ownLogFile, OWN_LOG_LIMITS, 'nclust');
 
 await boot().catch(async (error) => {
@@ -166,6 +169,7 @@ async function openAppLogs(control) {
     timesFolder,
     shippers,
     foreground,
+    onErrors: errorCounts.take,
     onLost: (app, reason, id) => managerLog('log-limit', { app, id, reason }),
   });
   return { logs, shippers, foreground };
@@ -194,6 +198,8 @@ function createApiContext(control, parts) {
     clock,
     read: createUsageReader(),
     readHost: createHostReader(paths.home),
+    errorCounts,
+    activityKinds: createActivityKinds(),
     privateMemory: createPrivateMemory(clock.nowMs),
     readAppMetadata: () => queryAppMetadata({ control, parts }),
     managerLog,

@@ -18,9 +18,10 @@ import {
 } from '../shared/death-text.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
-/** @import { Doing, Evidence, Kind, Trouble } from '../shared/troubles.js' */
+/** @import { ActivityKind } from '../shared/metrics.js' */
+/** @import { Evidence, Kind, Trouble } from '../shared/troubles.js' */
 
-/** @type {Record<Doing, string>} */
+/** @type {Record<ActivityKind, string>} */
 const DOING = {
   computes: 'it computes',
   waits: 'it waits in a system call',

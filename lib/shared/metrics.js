@@ -65,6 +65,21 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  */
 
 /**
+ * The usage of a process together with its descendants.
+ * @typedef {object} Tree
+ * @property {number} processes
+ * @property {number} cpu  Percent of one core.
+ * @property {number} memoryBytes
+ * @property {{ pid: number, program: string, cpu: number } | null} top  The descendant that uses the
+ *   most CPU. Null: there is none.
+ */
+
+/**
+ * `disk`: it waits for a file system or a device. `no-cpu`: other processes have the CPU.
+ * @typedef {'computes' | 'waits' | 'disk' | 'stopped' | 'no-cpu'} ActivityKind
+ */
+
+/**
  * @typedef {object} WorkerOnly
  * @property {number} id
  * @property {number} slot
@@ -74,6 +89,9 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} generation
  * @property {number | null} startedAtMs
  * @property {boolean} isNode
+ * @property {number | null} fdsLimit  The soft limit of open descriptors of the process.
+ * @property {number | null} sockets  Among `fds`. Known only near the limit.
+ * @property {Tree | null} tree
  * @property {number | null} cpuMs  CPU time that all processes of the slot have used.
  * @property {number | null} pssBytes  Only with `detail`, like privateBytes.
  * @property {number | null} privateBytes
@@ -82,12 +100,32 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number | null} externalBytes
  * @property {number | null} handles
  * @property {number | null} reportAgeMs  Before the first report: since the program was loaded.
+ * @property {ActivityKind | null} activity  Of its main thread. Known only while it is blocked.
  * @property {Record<string, { value: unknown, unit?: string, type?: string }>} [custom]
  */
 
 /** @typedef {CommonSample & WorkerOnly} WorkerSample */
 
-/** @typedef {CommonSample & { workers: number, online: number }} AppSample */
+/**
+ * The lines on stderr of all processes of an app. Control begins to count when it starts.
+ * @typedef {object} ErrorLines
+ * @property {number} perS  In the last 10 s.
+ * @property {number | null} usualPerS  The median of the minutes of the last hour. Null: in the first
+ *   ten minutes.
+ * @property {string | null} line  The most frequent line of the last minute, with "#" for numbers and
+ *   ids. At most 200 characters. Null: there was none.
+ * @property {number | null} share  Its share of the lines that were looked at, 0 to 1.
+ * @property {number} total
+ */
+
+/**
+ * @typedef {object} AppOnly
+ * @property {number} workers
+ * @property {number} online
+ * @property {ErrorLines | null} errorLines
+ */
+
+/** @typedef {CommonSample & AppOnly} AppSample */
 
 /**
  * @typedef {object} HostSample

@@ -1,5 +1,6 @@
 // docs/troubles.md explains the kinds.
 
+/** @import { ActivityKind } from './metrics.js' */
 /** @import { ListenFailure } from './wire/protocol.js' */
 
 /** @typedef {'bad' | 'warn'} Level  bad: users of the app notice it now. */
@@ -13,19 +14,15 @@
  */
 
 /**
- * The state of a process with a blocked event loop. `waits`: in a call of the system.
- * @typedef {'computes' | 'waits' | 'disk' | 'stopped' | 'no-cpu'} Doing
- */
-
-/**
  * By kind.
  * @typedef {object} Evidence
  * @property {DeathsEvidence | {}} errored  Empty: too long ago.
  * @property {DeathsEvidence} crash-loop
  * @property {{ failure: ListenFailure }} port-taken
  * @property {{ forMs: number, isProgressing: boolean }} slow-start
- * @property {{ forMs: number | null, longestMs: number, doing: Doing | null, frame: string | null }} loop-blocked
- *   forMs: null: it turns again.
+ * @property
+ *   {{ forMs: number | null, longestMs: number, doing: ActivityKind | null, frame: string | null }}
+ *   loop-blocked  forMs: null: it turns again.
  * @property {{ forMs: number, requests: number }} pool-stuck
  * @property {{ requests: number, oldestMs: number, isIdle: boolean }} no-progress
  * @property {{ share: number, perS: number, line: string | null }} failing

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { uptime } from 'node:os';
+import { basename } from 'node:path';
 import { promisify } from 'node:util';
+import { tryTo } from '../../../lib/shared/daemon/files.js';
 import { listPids, readProcFile, readStat } from '../../../lib/shared/daemon/home-processes.js';
 import { readRollup } from './private-memory.js';
 
@@ -13,7 +15,7 @@ import { readRollup } from './private-memory.js';
  * @property {number} ageMs
  * @property {number} memoryBytes
  * @property {number} processes
- * @property {number[]} pids
+ * @property {ProcRow[]} rows  One for each process. Empty: /proc was not read.
  */
 
 /**
@@ -27,7 +29,7 @@ import { readRollup } from './private-memory.js';
  */
 
 /** USER_HZ is 100 on every Linux that Node.js runs on. */
-const TICK_OF_CPU_MS = 10;
+export const TICK_OF_CPU_MS = 10;
 
 /**
  * @param {number} pid
@@ -65,6 +67,30 @@ export function countFds(pid) {
   } catch {
     return null;
   }
+}
+
+/**
+ * The kernel cuts the name of a command after 15 characters.
+ * @param {number} pid
+ */
+export function readProgram(pid) {
+  const name = readProcFile(pid, 'comm').trim();
+  const program = basename(readProcFile(pid, 'cmdline').split('\0')[0]);
+  return program.startsWith(name) && !program.includes(' ') ? program : name.replace(/ \($/, '');
+}
+
+/** @type {boolean | null} */
+let canListChildren = null;
+
+/**
+ * Costs a hundredth of the process table. Does not see children that another thread has started.
+ * @param {number} pid
+ * @returns {boolean}  True also if the kernel has no list of children.
+ */
+export function mayHaveChildren(pid) {
+  const own = `/proc/${process.pid}/task/${process.pid}/children`;
+  canListChildren ??= tryTo(() => statSync(own).isFile(), false);
+  return !canListChildren || readProcFile(pid, `task/${pid}/children`) !== '';
 }
 
 let knownPageBytes = 0;
@@ -151,7 +177,8 @@ const SCAN_SHARE = 0.01;
  * @param {() => ProcRow[]} [o.readTable]
  * @param {() => number} [o.nowMono]
  * @param {number} [o.scanShare]
- * @returns {(roots: number[]) => Map<number, Reading>}
+ * @returns {(roots: number[], everyMs?: number) => Map<number, Reading>}  `everyMs`: the table is at
+ *   least this old when it is read again.
  */
 export function createProcTreeReader({
   readRow = readProcRow,
@@ -161,6 +188,7 @@ export function createProcTreeReader({
 } = {}) {
   /** @type {Map<number, Map<number, string>>} */
   let families = new Map();
+  let scannedMono = -Infinity;
   let nextScanMono = -Infinity;
 
   /**
@@ -173,7 +201,8 @@ export function createProcTreeReader({
     // Skips a pid with another start time, because the pid now belongs to another process.
     const known = table.flatMap(({ pid, start }) => (families.get(pid)?.get(pid) === start ? pid : []));
     const trees = findTrees(table, [...new Set([...known, ...roots])], families);
-    nextScanMono = nowMono() + (nowMono() - beganMono) / scanShare;
+    scannedMono = nowMono();
+    nextScanMono = scannedMono + (scannedMono - beganMono) / scanShare;
     const found = /** @type {Map<number, ProcRow[]>} */ (/** @type {unknown} */ (trees));
     families = new Map(
       [...found].map(([root, members]) => [root, new Map(members.map((row) => [row.pid, row.start]))]),
@@ -194,8 +223,9 @@ export function createProcTreeReader({
     return [readRow(root) ?? []].flat();
   }
 
-  return (roots) => {
-    const scanned = roots.length > 0 && nowMono() >= nextScanMono ? scan(roots) : null;
+  return (roots, everyMs = 0) => {
+    const isDue = nowMono() >= Math.max(nextScanMono, scannedMono + everyMs);
+    const scanned = roots.length > 0 && isDue ? scan(roots) : null;
     return new Map(
       roots.flatMap((root) => {
         const rows = scanned?.get(root) ?? collectFamily(root);
@@ -218,7 +248,7 @@ function parseReading(root, rows) {
     ageMs: uptime() * 1000 - Number(start) * TICK_OF_CPU_MS,
     memoryBytes: rows.reduce((sum, row) => sum + row.rssBytes, 0),
     processes: rows.length,
-    pids: rows.map((row) => row.pid),
+    rows,
   };
 }
 

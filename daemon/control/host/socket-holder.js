@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { ACCOUNT_FILES, splitLines } from '../../../lib/shared/daemon/accounts.js';
 import { namesIn, tryTo } from '../../../lib/shared/daemon/files.js';
 import {
@@ -12,6 +12,7 @@ import {
   readStart,
   readStat,
 } from '../../../lib/shared/daemon/home-processes.js';
+import { readProgram } from './processes.js';
 
 /** @import { Holder, ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 
@@ -122,6 +123,11 @@ function listInspectorPorts(pid) {
 }
 
 /** @param {number} pid */
+export function countSockets(pid) {
+  return listSockets(pid).length;
+}
+
+/** @param {number} pid */
 function listSockets(pid) {
   return namesIn(`/proc/${pid}/fd`)
     .map((fd) => tryTo(() => readlinkSync(`/proc/${pid}/fd/${fd}`), ''))
@@ -150,24 +156,14 @@ const PM2 = /^PM2 v/;
  * @returns {Holder | null}
  */
 function describeHolder(pid, home) {
-  const command = readCommand(pid);
-  const isPm2 = PM2.test(command) || PM2.test(readCommand(readStat(pid)?.ppid ?? 0));
+  const command = readProgram(pid);
+  const isPm2 = PM2.test(command) || PM2.test(readProgram(readStat(pid)?.ppid ?? 0));
   const other = readHome(pid);
   const nclust =
     other === null || isSameHome(pid, other, home)
       ? null
       : { home: other, user: describeUser(String(readRealUid(pid) ?? '?')) };
   return command === '' ? null : { pid, command, isPm2, nclust };
-}
-
-/**
- * The kernel cuts the name of a command after 15 characters.
- * @param {number} pid
- */
-function readCommand(pid) {
-  const name = readProcFile(pid, 'comm').trim();
-  const program = basename(readProcFile(pid, 'cmdline').split('\0')[0]);
-  return program.startsWith(name) && !program.includes(' ') ? program : name.replace(/ \($/, '');
 }
 
 /**

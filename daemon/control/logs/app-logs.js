@@ -88,6 +88,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @param {string} o.timesFolder
  * @param {ShipperPool} o.shippers
  * @param {Foreground} [o.foreground]
+ * @param {(app: string, chunk: Buffer) => void} [o.onErrors]  Gets all output on stderr.
  * @param {(name: string, reason: string, id?: number) => void} [o.onLost]
  *   Called when an app begins to lose lines. `id`: only this slot loses lines.
  * @returns {AppLogs}
@@ -99,6 +100,7 @@ export function createAppLogs({
   timesFolder,
   shippers,
   foreground = NO_FOREGROUND,
+  onErrors = () => {},
   onLost = () => {},
 }) {
   const { nowMs } = clock;
@@ -133,7 +135,8 @@ export function createAppLogs({
    */
   function getStream(one, name, before) {
     const ship = (/** @type {Buffer} */ chunk) => shippers.send(one.place, name, chunk);
-    const stream = createLogStream(one.place, name, { files, followers, nowMs, ship, foreground, onLost, before });
+    const parts = { files, followers, nowMs, ship, foreground, onErrors, onLost, before };
+    const stream = createLogStream(one.place, name, parts);
     for (const path of stream.files) files.acquire(path, one.place);
     return stream;
   }

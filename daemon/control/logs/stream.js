@@ -37,12 +37,15 @@ import { readUnfinishedLine } from './write/open-file.js';
  * @param {() => number} o.nowMs
  * @param {(lines: Buffer) => void} o.ship
  * @param {Foreground} o.foreground
+ * @param {(app: string, chunk: Buffer) => void} o.onErrors  Gets all output on stderr, even above the
+ *   rate limit. Copies what it keeps.
  * @param {(name: string, reason: string, id?: number) => void} o.onLost
  * @param {LogStream} [o.before]  The stream that the new stream continues. Its last lines and
  *   losses are kept.
  * @returns {LogStream}
  */
-export function createLogStream(place, name, { files, followers, nowMs, ship, foreground, onLost, before }) {
+export function createLogStream(place, name, o) {
+  const { files, followers, nowMs, ship, foreground, onErrors, onLost, before } = o;
   const path = name === 'out' ? place.outFile : place.errorFile;
   const { logFile: combined, rateLimitBytes } = place;
   const isCombinedOnly = hasOnlyCombined(place);
@@ -96,6 +99,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
     pipe: name === 'out' ? place.outPipe : place.errPipe,
     files: [path, combined],
     write(chunk) {
+      if (name === 'err') onErrors(place.name, chunk);
       const { passed, refused: above } = limit ? limit.admit(chunk) : { passed: chunk, refused: null };
       if (above && above.length > 0) refused?.add(above, 'the rate limit');
       if (passed.length === 0) return null;

@@ -36,7 +36,8 @@ export function createActivityReader({
   return async (pid, isNode) => {
     const reading = (readTrees?.([pid]) ?? (await readPids([pid]))).get(pid);
     if (!reading) return null;
-    const { cpuMs, pids } = reading;
+    const { cpuMs, rows } = reading;
+    const pids = rows.map((row) => row.pid);
     const ioBytes = readTrees ? pids.reduce((sum, one) => sum + readIoBytes(one), 0) : 0;
     const others = isNode ? pids.filter((one) => one !== pid) : pids;
     return { cpuMs, ioBytes, isListening: readTrees !== null && isListening(others) };

@@ -33,6 +33,7 @@ const GAUGES = [
   ['worker_resident_memory_bytes', 'Resident memory.', ({ memoryBytes }) => memoryBytes],
   ['worker_processes', 'Processes that belong to it.', ({ processes }) => processes],
   ['worker_open_fds', 'Open file descriptors.', ({ fds }) => fds],
+  ['worker_max_fds', 'Limit of its open file descriptors.', ({ fdsLimit }) => fdsLimit],
   ['worker_heap_used_bytes', 'V8 heap in use.', ({ heapUsedBytes }) => heapUsedBytes],
   ['worker_heap_limit_bytes', 'Size limit of the V8 heap: old and new space.', ({ heapLimitBytes }) => heapLimitBytes],
   [
@@ -138,6 +139,14 @@ export function buildFamilies({ sample, latencies }, troubles, version) {
       'trouble',
       'Always 1: what is wrong with an app, until it ends.',
       troubles.map(({ app, kind, level }) => ({ labels: { app, kind, level }, value: 1 })),
+    ),
+    family(
+      'counter',
+      'app_error_lines',
+      'Lines on stderr since the manager was started or updated.',
+      apps.flatMap(({ name, namespace, errorLines }) =>
+        errorLines ? [{ labels: { app: name, namespace }, value: errorLines.total }] : [],
+      ),
     ),
     ...GAUGES.map(([name, help, of]) => family('gauge', name, help, points(of))),
     ...COUNTERS.map(([name, help, of]) => family('counter', name, help, points(of))),

@@ -6,7 +6,7 @@ import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';
 import { createHistory, historyKey, readHistory } from './history.js';
 import { percentiles } from './latency.js';
-import { createReports, readGauges, computeRates, recentLatencies } from './reports.js';
+import { createReports, findBlocked, readGauges, computeRates, recentLatencies } from './reports.js';
 import { createSampler } from './usage.js';
 import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 
@@ -14,8 +14,10 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 /** @import { SeriesName, WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { Control, ManagerLog } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
+/** @import { ReadActivityKinds } from '../host/activity-kind.js' */
 /** @import { ReadPrivateMemory } from '../host/private-memory.js' */
 /** @import { AppMetadata } from '../status/slot-status.js' */
+/** @import { ErrorCounts } from './error-lines.js' */
 /** @import { Track } from './reports.js' */
 /** @import { ReadUsage, Usage } from './usage.js' */
 
@@ -57,13 +59,26 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
  * @param {Clock} o.clock
  * @param {ReadUsage} o.read
  * @param {() => HostSample} o.readHost
+ * @param {ErrorCounts} o.errorCounts
+ * @param {ReadActivityKinds} o.activityKinds
  * @param {ReadPrivateMemory} o.privateMemory
  * @param {() => Promise<Map<string, AppMetadata>>} o.readAppMetadata  By instance.
  * @param {ManagerLog} o.managerLog
  * @param {() => void} o.onTick
  * @returns {Metrics}
  */
-export function createMetrics({ control, clock, read, readHost, privateMemory, readAppMetadata, managerLog, onTick }) {
+export function createMetrics({
+  control,
+  clock,
+  read,
+  readHost,
+  errorCounts,
+  activityKinds,
+  privateMemory,
+  readAppMetadata,
+  managerLog,
+  onTick,
+}) {
   const reports = createReports();
   const worst = Object.values(SERIES).map((series) => series.worst);
   const slots = /** @type {ReturnType<typeof createHistory<string>>} */ (createHistory(worst));
@@ -78,11 +93,11 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
   let problem = '';
 
   function wanted() {
-    const own = [process.pid, control.keeper?.pid ?? 0].filter((pid) => pid > 0).map((pid) => ({ pid, isTree: false }));
+    const own = [process.pid, control.keeper?.pid ?? 0].filter((pid) => pid > 0);
     return [...control.registry.instances.values()]
       .filter((instance) => instance.pid > 0 && !instance.exit)
       .map(({ pid, label }) => ({ pid, isTree: isExec(label.id) }))
-      .concat(own);
+      .concat(own.map((pid) => ({ pid, isTree: false, isManager: true })));
   }
 
   /** @param {number} id */
@@ -123,6 +138,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     host = readHost();
     machine.advance(nowMs);
     machine.put('host', [host.cpu, host.memoryUsedBytes, host.load1]);
+    errorCounts.keep(control.registry.desired.apps.map(({ spec }) => spec.name));
     slots.advance(nowMs);
     const keys = new Map(
       control.registry.desired.apps.flatMap((app) => app.slots.map(({ id }) => [id, historyKey(app, id)])),
@@ -151,9 +167,13 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     const { workers, apps } = takeSamples(control.registry, ({ slot }) => meant?.has(slot.id) ?? true, {
       usageOf: sampler.usageOf,
       trackOf: reports.of,
+      errorLinesOf: errorCounts.of,
       reportsSinceMs: reports.sinceMs,
       nowMs: heardAtMs(),
     });
+    const blocked = findBlocked(workers);
+    const kinds = activityKinds(blocked.map(({ pid }) => pid));
+    for (const worker of blocked) worker.activity = kinds.get(worker.pid) ?? null;
     if (detail) {
       const own = privateMemory(workers.flatMap(({ pid }) => (pid > 0 ? pid : [])));
       for (const worker of workers) Object.assign(worker, own.get(worker.pid));

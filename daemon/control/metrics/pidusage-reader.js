@@ -42,8 +42,8 @@ export function createPidusageReader({ stat = askPidusage, nowMono = () => perfo
  * @param {Status} status
  * @returns {Reading}
  */
-function parseReading({ pid, ctime, elapsed, memory }) {
-  return { start: '', cpuMs: ctime, ageMs: elapsed, memoryBytes: memory, processes: 1, pids: [pid] };
+function parseReading({ ctime, elapsed, memory }) {
+  return { start: '', cpuMs: ctime, ageMs: elapsed, memoryBytes: memory, processes: 1, rows: [] };
 }
 
 /** @param {number[]} pids */

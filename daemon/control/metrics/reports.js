@@ -1,6 +1,7 @@
 import { addPairs, noLatencies } from './latency.js';
 import { number, readHttp } from './lifetime-totals.js';
 
+/** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { HttpReport } from './lifetime-totals.js' */
 
 /** If the last report of an agent is older than this, its event loop counts as blocked. */
@@ -149,6 +150,16 @@ function getAge({ nextMs }, seenAtMs, nowMs) {
 /** @param {number} ageMs */
 function isLate(ageMs) {
   return ageMs > BLOCKED_MS;
+}
+
+/**
+ * @param {WorkerSample[]} workers
+ * @returns {WorkerSample[]}  Their `reportAgeMs` is the time since the block began.
+ */
+export function findBlocked(workers) {
+  return workers.filter(
+    ({ status, isNode, reportAgeMs }) => status === 'online' && isNode && reportAgeMs !== null && isLate(reportAgeMs),
+  );
 }
 
 /**

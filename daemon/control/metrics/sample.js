@@ -4,7 +4,7 @@ import { percentiles } from './latency.js';
 import { NO_GAUGES, readGauges, computeRates, recentLatencies } from './reports.js';
 import { spentBySlot, addTotals, toTotals } from './lifetime-totals.js';
 
-/** @import { AppSample, CommonSample, HttpSample } from '../../../lib/shared/metrics.js' */
+/** @import { AppSample, CommonSample, ErrorLines, HttpSample } from '../../../lib/shared/metrics.js' */
 /** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Instance, Registry } from '../state/registry.js' */
@@ -17,6 +17,7 @@ import { spentBySlot, addTotals, toTotals } from './lifetime-totals.js';
  * @typedef {object} Sources
  * @property {(pid: number) => Usage} usageOf
  * @property {(instanceId: string) => Track | null} trackOf
+ * @property {(app: string) => ErrorLines | null} errorLinesOf
  * @property {number | null} reportsSinceMs  When control asked for reports first.
  * @property {number} nowMs
  */
@@ -69,7 +70,7 @@ export function takeSamples(registry, isMeant, sources) {
       cpuMs: spent.get(slot.id) ?? null,
     }));
     workers.push(...own);
-    apps.push(buildApp(app, own, standings, sources.nowMs));
+    apps.push(buildApp(app, own, standings, sources));
   }
   return { workers: workers.sort((a, b) => a.id - b.id), apps };
 }
@@ -90,7 +91,7 @@ function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf
   });
   const seat = overview.seats.get(slot.id);
   const instanceId = pid > 0 ? (seat?.instanceId ?? null) : null;
-  const { cpu, memoryBytes, processes, fds } = usageOf(pid);
+  const { cpu, memoryBytes, processes, fds, fdsLimit, sockets, tree } = usageOf(pid);
   const track = instanceId === null ? null : trackOf(instanceId);
   return {
     id,
@@ -108,6 +109,10 @@ function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf
     memoryBytes,
     processes,
     fds,
+    fdsLimit,
+    sockets,
+    tree,
+    activity: null,
     pssBytes: null,
     privateBytes: null,
     ...(track
@@ -138,10 +143,10 @@ function silentMs({ spec }, instance, reportsSinceMs, nowMs) {
  * @param {DesiredApp} app
  * @param {WorkerSample[]} workers
  * @param {SlotHttp[]} standings
- * @param {number} nowMs
+ * @param {Sources} sources
  * @returns {AppSample}
  */
-function buildApp({ spec }, workers, standings, nowMs) {
+function buildApp({ spec }, workers, standings, { errorLinesOf, nowMs }) {
   /** @param {keyof CommonSample} key */
   const known = (key) => workers.flatMap((worker) => (typeof worker[key] === 'number' ? worker[key] : []));
   /** @param {keyof CommonSample} key */
@@ -169,6 +174,7 @@ function buildApp({ spec }, workers, standings, nowMs) {
     gcMsPerS: sumOrNull('gcMsPerS'),
     connections: sumOrNull('connections'),
     http: buildHttp(standings, nowMs),
+    errorLines: errorLinesOf(spec.name),
   };
 }
 

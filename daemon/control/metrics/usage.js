@@ -1,20 +1,31 @@
 import { createSerial } from '../../../lib/shared/serial.js';
-import { countFds, createProcTreeReader } from '../host/processes.js';
+import { createProcTreeReader, mayHaveChildren } from '../host/processes.js';
+import { measureCpu } from './cpu-meter.js';
+import { NO_DESCRIPTORS, readDescriptors } from './descriptors.js';
 import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 
-/** @import { Reading } from '../host/processes.js' */
+/** @import { Tree } from '../../../lib/shared/metrics.js' */
+/** @import { Measured, Timed } from './cpu-meter.js' */
+/** @import { Descriptors } from './descriptors.js' */
 
 /**
- * @typedef {object} Usage  `cpu`: percent of one core since the last measurement; at the first
+ * @typedef {object} ProcessUsage  `cpu`: percent of one core since the last measurement; at the first
  *   measurement, since the start. `cpuMs`: CPU time since the start; missing if not measured.
  * @property {number} cpu
  * @property {number} memoryBytes
  * @property {number} processes
- * @property {number | null} fds
+ * @property {Tree | null} tree  Null: the system does not report descendants.
  * @property {number} [cpuMs]
  */
 
-/** @typedef {{ pid: number, isTree: boolean }} MeasuredProcess  `isTree`: including descendants. */
+/** @typedef {ProcessUsage & Descriptors} Usage */
+
+/**
+ * @typedef {object} MeasuredProcess
+ * @property {number} pid
+ * @property {boolean} isTree  Whether its usage includes its descendants.
+ * @property {boolean} [isManager]  Its descendants are not of interest.
+ */
 
 /**
  * @typedef {(wanted: MeasuredProcess[]) => Promise<Map<number, Usage>>} ReadUsage  Measures processes by
@@ -22,17 +33,20 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
  */
 
 /**
- * @typedef {object} Before
- * @property {string} start
- * @property {number} cpuMs
- * @property {number} mostMs
- * @property {number} atMono
- * @property {number | null} fds
+ * @typedef {object} Known
  * @property {number} reads
+ * @property {Descriptors} descriptors
+ * @property {Measured} own
+ * @property {boolean} isParent  It counts alone, and has children.
+ * @property {Measured | null} family  With its children, if it has any.
  */
 
 /** Descriptors of a process are counted at the first and then at every tenth measurement. */
 const FDS_EVERY = 10;
+/** A process that counts alone is asked for its children as often as this. */
+const CHILDREN_EVERY = 5;
+/** Without a process that counts as a tree, the process table is read at most this often. */
+const TABLE_EVERY_MS = 5_000;
 
 /**
  * Measures trees, with exited children, from /proc, and other processes with pidusage. Calls must
@@ -41,55 +55,81 @@ const FDS_EVERY = 10;
  * @param {ReturnType<typeof createPidusageReader>} [o.readPids]
  * @param {ReturnType<typeof createProcTreeReader> | null} [o.readTrees]
  *   Null: only the root of a tree counts.
+ * @param {(pid: number) => boolean} [o.hasChildren]
+ * @param {(pid: number) => string} [o.programOf]
  * @param {() => number} [o.nowMono]
  * @returns {ReadUsage}
  */
 export function createUsageReader({
   readPids = createPidusageReader(),
   readTrees = process.platform === 'linux' ? createProcTreeReader() : null,
+  hasChildren = mayHaveChildren,
+  programOf,
   nowMono = () => performance.now(),
 } = {}) {
-  /** @type {Map<number, Before>} */
-  const befores = new Map();
+  /** @type {Map<number, Known>} */
+  const known = new Map();
 
   /**
-   * @param {[number, Reading]} read
-   * @returns {[number, Usage]}
+   * @param {MeasuredProcess} one
+   * @param {Timed | null} alone
+   * @param {Timed | null} withTree  One of the two is not null.
+   * @returns {Usage}
    */
-  function readUsage([pid, { start, cpuMs, ageMs, memoryBytes, processes }]) {
-    const known = befores.get(pid);
-    const before = known?.start === start ? known : null;
-    const atMono = nowMono();
+  function readUsage({ pid, isTree, isManager }, alone, withTree) {
+    const { reading } = /** @type {Timed} */ (alone ?? withTree);
+    const last = known.get(pid);
+    const before = last?.own.reading.start === reading.start ? last : null;
     const reads = (before?.reads ?? 0) + 1;
-    const fds = before === null || (reads + pid) % FDS_EVERY === 0 ? countFds(pid) : before.fds;
-    // Reports the highest sum so far, because the sum of a tree falls if a process exits and its
-    // parent does not wait for it.
-    const mostMs = Math.max(cpuMs, before?.mostMs ?? 0);
-    befores.set(pid, { start, cpuMs, mostMs, atMono, fds, reads });
-    const cpu = before === null ? percent(cpuMs, ageMs) : percent(cpuMs - before.cpuMs, atMono - before.atMono);
-    return [pid, { cpu, memoryBytes, processes, fds, cpuMs: mostMs }];
+    const isDue = (/** @type {number} */ every) => before === null || (reads + pid) % every === 0;
+    const isFdsDue = isDue(FDS_EVERY);
+    const descriptors = before === null || isFdsDue ? readDescriptors(pid) : before.descriptors;
+    const isAlone = readTrees !== null && !isTree && !isManager;
+    const isParent = isAlone && (isDue(CHILDREN_EVERY) ? hasChildren(pid) : before?.isParent === true);
+    const measure = (/** @type {Timed | null} */ given, /** @type {Measured | null} */ earlier) =>
+      given && measureCpu(pid, given, { before: earlier, isNameDue: isFdsDue, programOf });
+    const own = /** @type {Measured} */ (measure(alone ?? withTree, before?.own ?? null));
+    const family = alone && measure(withTree, before?.family ?? null);
+    known.set(pid, { reads, descriptors, own, isParent, family });
+    return {
+      cpu: own.cpu,
+      memoryBytes: reading.memoryBytes,
+      processes: reading.processes,
+      ...descriptors,
+      cpuMs: own.cpuMs,
+      tree: readTrees === null || isManager ? null : toTree(family ?? own),
+    };
   }
 
   return async (wanted) => {
     const roots = new Set(readTrees ? wanted.flatMap(({ pid, isTree }) => (isTree ? pid : [])) : []);
-    const others = wanted.flatMap(({ pid }) => (roots.has(pid) ? [] : pid));
-    const trees = [...(readTrees?.([...roots]) ?? [])].map(readUsage);
-    const singles = [...(await readPids(others))].map(readUsage);
-    const found = new Map([...trees, ...singles]);
-    // On Linux, pidusage reports a reused pid as missing at least once. The old values are deleted
-    // then, so that the new process does not inherit them.
-    for (const { pid } of wanted) if (!found.has(pid)) befores.delete(pid);
-    for (const [pid, { atMono }] of befores) if (nowMono() - atMono > KEPT_MS) befores.delete(pid);
+    const parents = wanted.flatMap(({ pid }) => (known.get(pid)?.isParent ? pid : []));
+    const treesMono = nowMono();
+    const trees = readTrees?.([...roots, ...parents], roots.size > 0 ? 0 : TABLE_EVERY_MS) ?? new Map();
+    const singles = await readPids(wanted.flatMap(({ pid }) => (roots.has(pid) ? [] : pid)));
+    const singlesMono = nowMono();
+    /** @type {Map<number, Usage>} */
+    const found = new Map();
+    for (const one of wanted) {
+      const [single, tree] = [singles.get(one.pid), trees.get(one.pid)];
+      const alone = single ? { reading: single, atMono: singlesMono } : null;
+      const withTree = tree ? { reading: tree, atMono: treesMono } : null;
+      if (single || (tree && one.isTree)) found.set(one.pid, readUsage(one, alone, withTree));
+      // On Linux, pidusage reports a reused pid as missing at least once. The old values are
+      // deleted then, so that the new process does not inherit them.
+      else known.delete(one.pid);
+    }
+    for (const [pid, { own }] of known) if (nowMono() - own.atMono > KEPT_MS) known.delete(pid);
     return found;
   };
 }
 
 /**
- * @param {number} cpuMs
- * @param {number} ms
+ * @param {Measured} measured
+ * @returns {Tree}
  */
-function percent(cpuMs, ms) {
-  return ms > 0 ? Math.max(0, Math.round((cpuMs * 1000) / ms) / 10) : 0;
+function toTree({ cpu, top, reading: { processes, memoryBytes } }) {
+  return { processes, cpu, memoryBytes, top };
 }
 
 /**
@@ -101,7 +141,7 @@ function percent(cpuMs, ms) {
  */
 
 /** @type {Usage} */
-const NOTHING = { cpu: 0, memoryBytes: 0, processes: 0, fds: null };
+const NOTHING = { cpu: 0, memoryBytes: 0, processes: 0, ...NO_DESCRIPTORS, tree: null };
 
 /**
  * @param {object} o

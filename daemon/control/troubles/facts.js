@@ -4,7 +4,6 @@ import { NO_INCIDENTS } from './incidents.js';
 
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
-/** @import { Doing } from '../../../lib/shared/troubles.js' */
 /** @import { Control, Parts } from '../context.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
 /** @import { DesiredSlot } from '../state/desired.js' */
@@ -32,7 +31,6 @@ import { NO_INCIDENTS } from './incidents.js';
  * @property {ListenFailure | null} listenFailure  Null: none, or it listens elsewhere.
  * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
  * @property {number} wallTimes  Garbage collections in a row that left the heap nearly full.
- * @property {Doing | null} doing
  * @property {string | null} frame
  */
 
@@ -126,7 +124,6 @@ export function createFacts({ control, metrics, logs, httpOf }) {
             listenFailure: findListenFailure(registry, slot, seat),
             blocks: own.blocks,
             wallTimes: own.wallTimes,
-            doing: null,
             frame: null,
           };
         }),

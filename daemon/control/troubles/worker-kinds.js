@@ -230,7 +230,7 @@ function findBlocked(own, nowMs) {
     evidence: {
       forMs,
       longestMs: Math.max(forMs ?? 0, ...blocks.map(({ ms }) => ms)),
-      doing: now[0]?.doing ?? null,
+      doing: now[0]?.activity ?? null,
       frame: own.map(({ frame }) => frame).find((frame) => frame !== null) ?? null,
     },
   };

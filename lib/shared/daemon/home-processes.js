@@ -68,6 +68,7 @@ export function readEnviron(pid, proc = '/proc') {
 /**
  * Times are in hundredths of a second on every Linux that Node.js runs on.
  * @typedef {object} ProcessStat
+ * @property {string} state  One letter: see proc(5).
  * @property {boolean} hasExited  The parent has not collected it yet. A process whose first thread
  *   has exited before the others still has its sockets.
  * @property {number} ppid
@@ -90,6 +91,7 @@ export function readStat(pid, proc = '/proc') {
   // parentheses: proc(5).
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 22);
   return {
+    state: fields[0],
     hasExited: fields[0] === 'Z' && !(Number(fields[17]) > 1),
     ppid: Number(fields[1]),
     pgid: Number(fields[2]),

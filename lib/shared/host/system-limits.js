@@ -26,10 +26,16 @@ export function systemLimits(keeperPid, { root = '/' } = {}) {
     tasks: Infinity,
     tasksFile: '',
   });
-  return {
-    ...least,
-    files: parseNumber(/^Max open files\s+(\d+)/m.exec(readIfThere(join(root, `proc/${keeperPid}/limits`)))?.[1] ?? ''),
-  };
+  return { ...least, files: readFilesLimit(keeperPid, root) };
+}
+
+/**
+ * @param {number} pid
+ * @param {string} [root]
+ * @returns {number}  The soft limit of open descriptors. Infinity: no limit is known.
+ */
+export function readFilesLimit(pid, root = '/') {
+  return parseNumber(/^Max open files\s+(\d+)/m.exec(readIfThere(join(root, `proc/${pid}/limits`)))?.[1] ?? '');
 }
 
 /**

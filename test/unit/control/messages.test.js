@@ -72,6 +72,7 @@ test("trigger sends the bare word, or with parameters PM2's object, and returns 
     const replies = rig.call('trigger', { targets: ['api'], action: 'ping', params });
     await rig.turn(1);
     rig.keeper.say(id, { type: 'axm:reply', data: { action_name: 'other', return: 0 } });
+    rig.control.journal.send({ type: 'trouble', at: 0, hasBegun: true, app: 'api', kind: 'slow' });
     rig.keeper.say(id, { type: 'axm:reply', data: { action_name: 'ping', return: { pong: params ?? null } } });
     await rig.turn(1);
     expect(await replies).toEqual({

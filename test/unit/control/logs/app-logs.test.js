@@ -26,6 +26,7 @@ let archive;
 let limits;
 let shipped;
 let retargeted;
+let errors;
 let out;
 let err;
 
@@ -56,6 +57,7 @@ beforeEach(() => {
   clock = createFakeClock();
   shipped = [];
   retargeted = [];
+  errors = [];
   limits = { maxSizeBytes: 1_000_000, interval: 'never' };
   archive = {
     held: new Map(),
@@ -75,7 +77,15 @@ beforeEach(() => {
     countersOf: () => [],
     notices: () => [],
   };
-  open = () => createAppLogs({ clock, archive, limitsOf: () => limits, timesFolder: join(folder, 'times'), shippers });
+  open = () =>
+    createAppLogs({
+      clock,
+      archive,
+      limitsOf: () => limits,
+      timesFolder: join(folder, 'times'),
+      shippers,
+      onErrors: (app, chunk) => errors.push(`${app} ${chunk}`),
+    });
   appLogs = open();
 });
 afterEach(() => {
@@ -142,6 +152,14 @@ test('a follower that has left gets nothing', () => {
   writeSync(out, 'x\n');
   appLogs.drain('i');
   expect(lines).toEqual([]);
+});
+
+test('all output on stderr is passed on to be counted, even above the rate limit', () => {
+  appLogs.attach({ ...place, rateLimitBytes: 10 });
+  writeSync(out, 'no error\n');
+  writeSync(err, 'one\nfar too long\n');
+  appLogs.drain('i');
+  expect(errors).toEqual(['api one\nfar too long\n']);
 });
 
 test('drain returns the last lines of stderr: at most 20, of at most 4 KiB', () => {

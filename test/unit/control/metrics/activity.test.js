@@ -108,7 +108,7 @@ test('looks of the same 100 ms share one table of the processes, and later looks
 });
 
 test('on macOS is the CPU time that pidusage reports', async () => {
-  const reading = { start: '', cpuMs: 70, ageMs: 1, memoryBytes: 1, processes: 1, pids: [7] };
+  const reading = { start: '', cpuMs: 70, ageMs: 1, memoryBytes: 1, processes: 1, rows: [] };
   const read = createActivityReader({ readTrees: null, readPids: async () => new Map([[7, reading]]) });
   expect(await read(7, false)).toEqual({ cpuMs: 70, ioBytes: 0, isListening: false });
   expect(await read(8, false)).toBe(null);

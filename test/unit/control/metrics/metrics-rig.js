@@ -1,3 +1,4 @@
+import { createErrorCounts } from '../../../../daemon/control/metrics/error-lines.js';
 import { createMetrics } from '../../../../daemon/control/metrics/metrics.js';
 import { createRig } from '../control-rig.js';
 
@@ -17,9 +18,18 @@ const HOST = {
 /** Creates and starts a control with metrics. `rig.usage` returns the usage of each process. */
 export async function createMetricsRig() {
   const rig = Object.assign(createRig(), {
-    usage: (pid) => ({ cpu: 5, memoryBytes: pid * 1_000, processes: 1, fds: 3 }),
+    usage: (pid) => ({
+      cpu: 5,
+      memoryBytes: pid * 1_000,
+      processes: 1,
+      fds: 3,
+      fdsLimit: 1_024,
+      sockets: null,
+      tree: { processes: 2, cpu: 90, memoryBytes: 7, top: { pid: 1, program: 'ffmpeg', cpu: 85 } },
+    }),
     looked: [],
   });
+  rig.errorCounts = createErrorCounts(() => rig.clock.nowMs());
   rig.makeMetrics = (control) =>
     createMetrics({
       control,
@@ -29,6 +39,8 @@ export async function createMetricsRig() {
         return new Map(wanted.map(({ pid }) => [pid, rig.usage(pid)]));
       },
       readHost: () => HOST,
+      errorCounts: rig.errorCounts,
+      activityKinds: (pids) => new Map(pids.map((pid) => [pid, 'waits'])),
       privateMemory: (pids) => new Map(pids.map((pid) => [pid, { pssBytes: 1, privateBytes: 2 }])),
       readAppMetadata: async () => new Map(),
       managerLog: (event, fields) => void rig.events.push({ event, ...fields }),

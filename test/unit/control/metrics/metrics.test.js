@@ -59,6 +59,29 @@ test('one call returns the figures of workers, apps, the manager and the host', 
   expect(tickMs).toBe(1_000);
 });
 
+test('a worker has its limit of descriptors, and the usage of its tree', async () => {
+  await start();
+  await rig.turn(1_000);
+  expect((await rig.call('metrics')).workers).toMatchObject([
+    { fdsLimit: 1_024, sockets: null, cpu: 5, tree: { processes: 2, cpu: 90, top: { program: 'ffmpeg', cpu: 85 } } },
+  ]);
+  const own = rig.looked.flat().filter(({ isManager }) => isManager);
+  expect(new Set(own.map(({ pid }) => pid))).toEqual(new Set([process.pid, rig.control.keeper.pid]));
+});
+
+test('an app has its error lines, and a deleted one is forgotten', async () => {
+  await start();
+  await rig.turn(1_000);
+  rig.errorCounts.take('api', Buffer.from('Error 1\nError 2\n'));
+  expect((await rig.call('metrics')).apps).toMatchObject([
+    { name: 'api', errorLines: { perS: 0.2, usualPerS: null, line: 'Error #', share: 1, total: 2 } },
+  ]);
+  const deleting = rig.call('delete', { targets: ['api'] });
+  await rig.turn(2_000);
+  await deleting;
+  expect(rig.errorCounts.of('api')).toBe(null);
+});
+
 test('the list has the same CPU and memory', async () => {
   await start();
   await rig.turn(1_000);
@@ -95,10 +118,15 @@ describe('a worker that has not reported yet', () => {
     void rig.start({ name: 'late' });
     await rig.turn(5_000);
     const { workers } = await rig.call('metrics');
-    expect(listSilent(workers).map(({ name }) => name)).toEqual(['api', 'late']);
+    expect(listSilent(workers).map(({ name, activity }) => [name, activity])).toEqual([
+      ['api', 'waits'],
+      ['late', 'waits'],
+    ]);
     rig.keeper.reports.set(ids().at(-1), reportOf(1));
     await rig.turn(1_000);
-    expect(listSilent((await rig.call('metrics')).workers)).toMatchObject([{ name: 'api' }]);
+    const [api, late] = (await rig.call('metrics')).workers;
+    expect(listSilent([api, late])).toEqual([api]);
+    expect(late).toMatchObject({ name: 'late', activity: null });
   });
 
   test.each([

@@ -68,6 +68,19 @@ test('the text for Prometheus is valid, with the labels of each slot', async () 
   expect(all.get('nclust_host_disk_size_bytes')).toBeUndefined();
 });
 
+test('the limit of descriptors is beside their number, and error lines are counted by app', async () => {
+  rig.errorCounts.take('a "name" \\ of its own', Buffer.from('one\ntwo\n'));
+  await rig.turn(1_000);
+  expect([await series('nclust_worker_open_fds'), await series('nclust_worker_max_fds')]).toEqual([
+    { 0: 3, 1: 3 },
+    { 0: 1_024, 1: 1_024 },
+  ]);
+  expect((await read()).get('nclust_app_error_lines_total')).toMatchObject({
+    type: 'counter',
+    samples: [{ labels: { app: 'a "name" \\ of its own', namespace: 'shop' }, value: 2 }],
+  });
+});
+
 test('a worker without answers is at zero, and a program without an agent has no value', async () => {
   const starting = rig.start({ name: 'job', kind: 'exec', mode: 'fork' });
   await rig.turn(20);

@@ -6,6 +6,7 @@ let running;
 let answer;
 let sampler;
 
+const NOTHING = { cpu: 0, memoryBytes: 0, processes: 0, fds: null, fdsLimit: null, sockets: null, tree: null };
 const usageOf = (pid) => ({ cpu: 12.3, memoryBytes: pid * 1000, processes: 1, fds: 5 });
 
 beforeEach(() => {
@@ -33,7 +34,7 @@ test('a dead process is forgotten at the next tick', async () => {
   await sampler.measure();
   running = [1];
   await sampler.measure();
-  expect(sampler.usageOf(2)).toEqual({ cpu: 0, memoryBytes: 0, processes: 0, fds: null });
+  expect(sampler.usageOf(2)).toEqual(NOTHING);
 });
 
 test('a process that no tick has seen is read when a client asks', async () => {
@@ -50,5 +51,5 @@ test('a process that exits while it is read does no harm', async () => {
   };
   await sampler.measure();
   await sampler.measureNew();
-  expect(sampler.usageOf(1)).toEqual({ cpu: 0, memoryBytes: 0, processes: 0, fds: null });
+  expect(sampler.usageOf(1)).toEqual(NOTHING);
 });

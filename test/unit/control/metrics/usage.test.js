@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { uptime } from 'node:os';
 import { createPidusageReader } from '../../../../daemon/control/metrics/pidusage-reader.js';
 import { createProcTreeReader } from '../../../../daemon/control/host/processes.js';
@@ -11,6 +11,8 @@ let rows;
 let scans;
 let scanMs;
 let nowMono;
+let hasChildren;
+let names;
 let read;
 
 const row = (pid, more = {}) => ({ pid, ppid: 1, rssBytes: 1_000, start: '5', ownTicks: 0, waitedTicks: 0, ...more });
@@ -39,6 +41,8 @@ beforeEach(() => {
   scans = 0;
   scanMs = 0;
   nowMono = 0;
+  hasChildren = () => false;
+  names = [];
   read = reader();
 });
 
@@ -53,6 +57,11 @@ function reader({ hasTrees = true } = {}) {
   return createUsageReader({
     readPids: createPidusageReader({ stat: (pids) => stat(pids), nowMono: now }),
     readTrees: hasTrees ? createProcTreeReader({ readRow, readTable, nowMono: now }) : null,
+    hasChildren: (pid) => hasChildren(pid),
+    programOf(pid) {
+      names.push(pid);
+      return `program-${pid}`;
+    },
     nowMono: now,
   });
 }
@@ -215,4 +224,98 @@ test('a look at a new tree forgets no other one', async () => {
   expect(scans).toBe(2);
   expect((await tree(7)).processes).toBe(2);
   expect(scans).toBe(2);
+});
+
+describe('the tree of a worker', () => {
+  test('a Node.js worker without children is its own tree, and the process table is not read', async () => {
+    stats = [status(7, { ctime: 1_000, elapsed: 10_000 })];
+    for (let second = 0; second < 20; second += 1) await usage(7);
+    expect((await usage(7)).tree).toEqual({ processes: 1, cpu: 0, memoryBytes: 1_000, top: null });
+    expect(scans).toBe(0);
+  });
+
+  test('the tree of a Node.js worker has the child that computes, and its own figures have not', async () => {
+    stats = [status(7)];
+    rows = [row(7), row(8, { ppid: 7 }), row(9, { ppid: 8 })];
+    hasChildren = (pid) => pid === 7;
+    await usage(7);
+    for (let second = 0; second < 3; second += 1) await usage(7);
+    rows = [row(7), row(8, { ppid: 7, ownTicks: 5 }), row(9, { ppid: 8, ownTicks: 90 })];
+    expect(await usage(7)).toMatchObject({
+      cpu: 0,
+      memoryBytes: 1_000,
+      processes: 1,
+      tree: { processes: 3, cpu: 95, memoryBytes: 3_000, top: { pid: 9, program: 'program-9', cpu: 90 } },
+    });
+  });
+
+  test('the tree of another program has its busiest descendant', async () => {
+    rows = [row(7), row(8, { ppid: 7 }), row(9, { ppid: 7 })];
+    await tree(7);
+    rows = [row(7, { ownTicks: 80 }), row(8, { ppid: 7, ownTicks: 10 }), row(9, { ppid: 7, ownTicks: 20 })];
+    const { cpu, tree: whole } = await tree(7);
+    expect([cpu, whole]).toMatchObject([110, { cpu: 110, processes: 3, top: { pid: 9, cpu: 20 } }]);
+    rows = [row(7, { ownTicks: 80 })];
+    expect((await tree(7)).tree.top).toBe(null);
+  });
+
+  test('workers with children share one table in five seconds', async () => {
+    stats = [status(7), status(8)];
+    rows = [row(7), row(8), row(9, { ppid: 7 })];
+    hasChildren = () => true;
+    const both = [
+      { pid: 7, isTree: false },
+      { pid: 8, isTree: false },
+    ];
+    for (let second = 0; second < 20; second += 1) {
+      nowMono += 1_000;
+      await read(both);
+    }
+    expect(scans).toBe(4);
+  });
+
+  test('a child that is found late does not count for the time before', async () => {
+    stats = [status(7)];
+    const start = (secondsAgo) => String(Math.round((uptime() - secondsAgo) * 100));
+    const root = row(7, { start: start(1_000) });
+    rows = [root, row(8, { ppid: 7, start: start(900) })];
+    hasChildren = () => true;
+    for (let second = 0; second < 4; second += 1) await usage(7);
+    rows = [...rows, row(9, { ppid: 7, start: start(4), ownTicks: 400 })];
+    const cpus = [];
+    for (let second = 0; second < 6; second += 1) cpus.push((await usage(7)).tree.cpu);
+    expect(Math.max(...cpus)).toBeGreaterThan(90);
+    expect(Math.max(...cpus)).toBeLessThan(110);
+  });
+
+  test('the name of the busiest descendant is read when that changes, and at every tenth measurement', async () => {
+    rows = [row(7), row(8, { ppid: 7 })];
+    for (let second = 0; second < 21; second += 1) await tree(7);
+    expect(names.length).toBeLessThanOrEqual(3);
+    expect(names.length).toBeGreaterThanOrEqual(2);
+  });
+
+  test('children are asked for at every fifth measurement', async () => {
+    let looks = 0;
+    hasChildren = () => (looks++, false);
+    stats = [status(7)];
+    for (let second = 0; second < 20; second += 1) await usage(7);
+    expect(looks).toBe(5);
+  });
+
+  test('the manager has no tree, because its children are the workers', async () => {
+    hasChildren = () => true;
+    stats = [status(7)];
+    const looks = [];
+    for (let second = 0; second < 3; second += 1)
+      looks.push((await read([{ pid: 7, isTree: false, isManager: true }])).get(7)?.tree);
+    expect([looks, scans]).toEqual([[null, null, null], 0]);
+  });
+
+  test('a tree is not known if the system does not report trees', async () => {
+    read = reader({ hasTrees: false });
+    hasChildren = () => true;
+    stats = [status(7)];
+    expect([(await usage(7)).tree, (await tree(7)).tree]).toEqual([null, null]);
+  });
 });

@@ -29,7 +29,7 @@ const worker = (o = {}) => ({
   listenFailure: null,
   blocks: [],
   wallTimes: 0,
-  doing: null,
+  activity: null,
   frame: null,
   ...o,
   http: o.http === null ? null : { ...HTTP, ...o.http },
