@@ -78,6 +78,8 @@ export const METHODS = /** @type {const} */ ([
  *   `cause` has no such source, or the source is not known.
  * @property {number} uptimeMs
  * @property {boolean} wasReady
+ * @property {string} [words]  The line of stderr that gives the reason. Empty: there is no such line.
+ * @property {string} [frame]  Where the error arose in the app: `render (report.js:31)`.
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
  * @property {ListenFailure} [listenFailure]
  */
@@ -293,8 +295,8 @@ export const METHODS = /** @type {const} */ ([
 
 /**
  * @typedef {{
- *   id: number, name: string, slot: number, reason: string, lastLines: string[],
- *   listenFailure?: ListenFailure,
+ *   id: number, name: string, slot: number, reason: string, words?: string, frame?: string,
+ *   lastLines: string[], listenFailure?: ListenFailure,
  * }} NotUp
  */
 

@@ -213,6 +213,16 @@ describe('a process that dies', () => {
     });
   });
 
+  test('deaths by a signal that a command sent are not unstable exits', async () => {
+    void rig.start({ maxRestarts: 1 });
+    await rig.turn(10);
+    for (let times = 0; times < 5; times++) {
+      await rig.call('signal', { targets: ['api'], signal: 'SIGUSR2' });
+      await rig.turn(10);
+    }
+    expect(await rig.list()).toMatchObject([{ status: 'online', restarts: 5, unstableRestarts: 0 }]);
+  });
+
   test('a dead process has its pipes read to the end before it is forgotten', async () => {
     void rig.start({});
     await rig.turn(2_000);
