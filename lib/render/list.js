@@ -1,7 +1,7 @@
 // Knows: data to text, for the terminal and for the dashboard.
 // Must not: read a file, or ask the manager.
 // Start at: renderList(), then slots.js and table.js; paint.js has the colours.
-import { describeListenFailure } from '../shared/death-text.js';
+import { describeListenFailure, isAsked } from '../shared/death-text.js';
 import { formatBytes } from '../figures/format.js';
 import {
   compareNames,
@@ -14,6 +14,7 @@ import {
   worstStatus,
 } from '../figures/rows.js';
 import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, HOME } from './cursor.js';
+import { describeDeath } from './death.js';
 import { renderSlots, statusStyle } from './slots.js';
 import { BRANCH, LAST_BRANCH } from './table.js';
 import { toOneLine } from './text.js';
@@ -48,20 +49,30 @@ function renderOnce(slots, view) {
   const sorted = sort === undefined ? slots.toSorted(compareNames) : sortSlots(slots, String(sort), view.nowMs);
   return miniList
     ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('')
-    : `${renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view)}${notListeningLines(sorted, view)}`;
+    : `${renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view)}${reasonLines(sorted, view)}`;
 }
 
 /**
- * Explains below the table why slots do not listen, because the table shows only their status.
+ * Explains below the table why slots do not listen or are not up, because the table shows only
+ * their status. An app has one line for its deaths: the latest.
  * @param {BriefStatus[]} slots
  * @param {Pick<View, 'paint'>} view
  */
-function notListeningLines(slots, { paint }) {
-  const lines = slots.flatMap(({ name, listenFailure }) =>
-    // An earlier version of the manager does not report listenFailure.
-    listenFailure ? [`${toOneLine(name)} ${toOneLine(describeListenFailure(listenFailure))}.`] : [],
-  );
-  return [...new Set(lines)].map((line) => `${paint('yellow', line)}\n`).join('');
+function reasonLines(slots, { paint }) {
+  const lines = [...groupByApp(slots)].flatMap(([name, workers]) => {
+    // An earlier version of the manager reports neither listenFailure nor lastDeath.
+    const failures = workers.flatMap(({ listenFailure }) => listenFailure ?? []).map(describeListenFailure);
+    const [dead] = workers
+      .filter(({ status, listenFailure }) => needsAttention(status) && !listenFailure)
+      .flatMap(({ slot, lastDeath }) => (lastDeath && !isAsked(lastDeath) ? [{ slot, death: lastDeath }] : []))
+      .sort((one, other) => other.death.atMs - one.death.atMs);
+    const who = dead && workers.length > 1 ? `, instance ${dead.slot},` : '';
+    return [
+      ...new Set(failures.map((failure) => `${name} ${failure}.`)),
+      ...(dead ? [`${name}${who} ${describeDeath(dead.death, { autorestart: true })}.`] : []),
+    ];
+  });
+  return lines.map((line) => `${paint('yellow', toOneLine(line))}\n`).join('');
 }
 
 /**

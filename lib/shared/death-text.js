@@ -36,7 +36,7 @@ export function isAsked({ cause, by }) {
  * @param {{ listenTimeoutMs: number } | null} [spec]
  */
 export function describeEnd(death, spec = null) {
-  const { cause, by, code, signal, uptimeMs = 0, words, lastLines = [words ?? ''] } = death;
+  const { cause, by, code, signal, uptimeMs = 0, words } = death;
   const after = uptimeMs > 0 ? ` after ${formatDuration(uptimeMs)}` : '';
   const note = by ? ` (${by})` : '';
   const how = signal
@@ -54,7 +54,7 @@ export function describeEnd(death, spec = null) {
       `${signal === 'SIGKILL' ? 'did not exit in time and was killed' : how}${after}: ${REQUESTED[cause]}` +
       (by && by !== cause ? ` by ${by}` : '')
     );
-  if (cause === 'spawn-failed') return ['could not be started', ...lastLines.filter(Boolean)].join(': ');
+  if (cause === 'spawn-failed') return `could not be started${words ? `: ${words}` : ''}`;
   if (cause === 'out-of-memory') return `ran out of memory${after}${note}`;
   const reason = death.listenFailure ? describeListenFailure(death.listenFailure) : null;
   if (cause === 'boot-timeout')

@@ -1,14 +1,14 @@
+import { waitForApps } from '../apply/outcome.js';
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
 import { listOutputNotices, listSharedFileNotices } from '../logs/place.js';
 import { selectIds } from '../requests/change.js';
-import { waitFor } from '../requests/progress.js';
 import { isAppScope } from '../state/registry.js';
 import { describeRollback } from '../rollout/reload-error.js';
 import { describeLackingReady } from '../../../lib/app-spec/channel.js';
-import { briefStatus, createOverview, slotStatus } from '../status/slot-status.js';
+import { briefDeath, briefStatus, createOverview, slotStatus } from '../status/slot-status.js';
 import { describeRefusal } from '../update/refusals.js';
 import { queryAppMetadata } from './messages.js';
 import { optional, readParams, text, texts, toggle } from './params.js';
@@ -158,7 +158,7 @@ export function allSlotIds({ control }) {
  * @returns {Promise<SlotStatus[]>}
  */
 export async function awaitStatuses(context, receipt, client, { wait, progress }) {
-  if (wait) await waitFor(context, receipt, client, progress);
+  if (wait) await waitForApps(context, receipt, client, { progress, isFromFile: false });
   return affectedStatuses(context, receipt);
 }
 
@@ -201,7 +201,12 @@ export function statuses({ control, parts, paths, metrics, triggers }, ids, meta
 function briefStatuses({ control, metrics }, ids) {
   const { registry } = control;
   const shown = { usageOf: metrics.usageOf, overview: createOverview(registry) };
-  return selectSlots(registry, ids).map(({ app, slot }) => briefStatus(registry, app, slot, shown));
+  return selectSlots(registry, ids).map(({ app, slot }) => {
+    const brief = briefStatus(registry, app, slot, shown);
+    return brief.status === 'errored' || brief.status === 'waiting restart'
+      ? { ...brief, slot: slot.slot, lastDeath: briefDeath(registry, slot.id) }
+      : brief;
+  });
 }
 
 /**

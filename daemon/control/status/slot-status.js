@@ -235,6 +235,16 @@ function deathRecord({ instanceId: _, ...death }) {
 }
 
 /**
+ * @param {Registry} registry
+ * @param {number} id
+ * @returns {Death | null}  Without its lines.
+ */
+export function briefDeath(registry, id) {
+  const death = getSlotHistory(registry, id).deaths.at(-1);
+  return death ? { ...deathRecord(death), lastLines: [] } : null;
+}
+
+/**
  * @param {{ id: number, name: string, slot: number }} slot
  * @returns {SlotStatus}
  */

@@ -203,7 +203,8 @@ export const METHODS = /** @type {const} */ ([
  *   SlotStatus,
  *   | 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts'
  *   | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching' | 'listenFailure'
- * >} BriefStatus
+ * > & { slot?: number, lastDeath?: Death | null }} BriefStatus  The last two: only of slots that are
+ *   errored or wait for a restart. The death has no lines.
  */
 
 /**
@@ -298,6 +299,16 @@ export const METHODS = /** @type {const} */ ([
  *   id: number, name: string, slot: number, reason: string, words?: string, frame?: string,
  *   lastLines: string[], listenFailure?: ListenFailure,
  * }} NotUp
+ */
+
+/**
+ * @typedef {object} FailedApp  An app of a request for several apps.
+ * @property {string} name
+ * @property {string} code
+ * @property {string} message
+ * @property {number} instances  Instances that the request concerns.
+ * @property {{ slot: number, generation: number }[]} running  Instances that are up now.
+ * @property {boolean} isOld  A reload failed, and only older instances run.
  */
 
 /**

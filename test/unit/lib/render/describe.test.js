@@ -143,7 +143,7 @@ test.each([
     { code: null, signal: null, cause: 'orphan', wasReady: true },
     'ended after 350ms: left over from a manager that died, and replaced',
   ],
-  [{ code: null, cause: 'spawn-failed', lastLines: ['ENOENT'] }, 'could not be started: ENOENT'],
+  [{ code: null, cause: 'spawn-failed', words: 'ENOENT' }, 'could not be started: ENOENT'],
 ])('the death %j is described in one line', (changes, text) => {
   expect(describeDeath(death(changes), { autorestart: true })).toBe(text);
 });

@@ -84,6 +84,32 @@ test('a slot that needs attention has a sign, with and without colours', () => {
   expect(['online', 'launching', 'stopping', 'stopped'].map(marked)).toEqual([false, false, false, false]);
 });
 
+test('an app that crashed has the reason of its latest death below the table, in one line', () => {
+  const dead = (atMs, more) => ({
+    atMs,
+    code: 1,
+    signal: null,
+    cause: 'crash',
+    by: null,
+    uptimeMs: 400,
+    wasReady: true,
+    words: 'Error: no rows',
+    frame: 'load (rates.js:3)',
+    lastLines: [],
+    ...more,
+  });
+  const text = render([
+    slotStatus({ id: 0, slot: 0, name: 'rates', status: 'errored', lastDeath: dead(1) }),
+    slotStatus({ id: 1, slot: 1, name: 'rates', status: 'waiting restart', lastDeath: dead(2, { code: 9 }) }),
+    slotStatus({ id: 2, name: 'web', status: 'online', lastDeath: dead(3) }),
+    slotStatus({ id: 3, name: 'mail', status: 'errored', lastDeath: dead(3, { cause: 'stop', by: 'stop' }) }),
+  ]);
+  expect(text.split('\n').slice(-2)).toEqual([
+    'rates, instance 1, exited with code 9 after 400ms, "Error: no rows" in load (rates.js:3).',
+    '',
+  ]);
+});
+
 test('--group puts the workers of each app below it', () => {
   const slots = [
     slotStatus({ id: 0, name: 'api', cpu: 10, memoryBytes: 1024 ** 2, startedAtMs: NOW - 60_000 }),

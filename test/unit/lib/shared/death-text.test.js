@@ -39,7 +39,7 @@ test.each([
   [{ code: 1, signal: null, cause: 'crash' }, 'exited with code 1'],
   [{ code: null, signal: 'SIGINT', cause: 'boot-timeout', uptimeMs: 10_000 }, 'was not ready in 3s'],
   [
-    { code: null, signal: null, cause: 'spawn-failed', uptimeMs: 0, lastLines: ['ENOENT: no such file'] },
+    { code: null, signal: null, cause: 'spawn-failed', uptimeMs: 0, words: 'ENOENT: no such file' },
     'could not be started: ENOENT: no such file',
   ],
   [
