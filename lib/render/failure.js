@@ -77,7 +77,8 @@ function describeServing({ running, instances, isOld }) {
   const numbers = [...new Set(running.map(({ generation }) => generation))].join(', ');
   if (isOld)
     return `the old instance${running.length === 1 ? ' still serves' : 's still serve'}: generation ${numbers}`;
-  return `${running.length} of ${formatCount(instances, 'instance')} ${running.length === 1 ? 'serves' : 'serve'}: generation ${numbers}`;
+  const verb = running.length === 1 ? 'serves' : 'serve';
+  return `${running.length} of ${formatCount(instances, 'instance')} ${verb}: generation ${numbers}`;
 }
 
 /** @param {NclustError} error */

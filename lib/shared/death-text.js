@@ -67,8 +67,8 @@ export function describeEnd(death, spec = null) {
 }
 
 /**
- * Follows describeEnd(). Empty if the app has written no such line, or if describeEnd() says the
- * same already.
+ * Follows describeEnd(). Empty if the app has written no such line, or if the text of describeEnd()
+ * contains its reason.
  * @param {Record<string, any>} death  A Death, a NotUp, or the event of a death or of a failed reload.
  * @returns {string}  `, "TypeError: no rows" in render (report.js:31)`.
  */

@@ -1,4 +1,4 @@
-import { findErrorLine } from '../../../lib/shared/error-line.js';
+import { findErrorLine } from '../../../lib/shared/logs/error-line.js';
 import { findApp } from '../state/desired.js';
 import { findSeat, findSeatOfInstance } from '../state/registry.js';
 import { noteRolloutBegun } from './change-events.js';

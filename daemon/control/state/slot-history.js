@@ -1,4 +1,4 @@
-import { findErrorLine } from '../../../lib/shared/error-line.js';
+import { findErrorLine } from '../../../lib/shared/logs/error-line.js';
 
 /** @import { Death } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Asked, Life } from '../policy/seat.js' */

@@ -78,7 +78,7 @@ export const METHODS = /** @type {const} */ ([
  *   `cause` has no such source, or the source is not known.
  * @property {number} uptimeMs
  * @property {boolean} wasReady
- * @property {string} [words]  The line of stderr that gives the reason. Empty: there is no such line.
+ * @property {string} [words]  The line of stderr with the reason. Empty: there is no such line.
  * @property {string} [frame]  Where the error arose in the app: `render (report.js:31)`.
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
  * @property {ListenFailure} [listenFailure]
@@ -203,8 +203,8 @@ export const METHODS = /** @type {const} */ ([
  *   SlotStatus,
  *   | 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts'
  *   | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching' | 'listenFailure'
- * > & { slot?: number, lastDeath?: Death | null }} BriefStatus  The last two: only of slots that are
- *   errored or wait for a restart. The death has no lines.
+ * > & { slot?: number, lastDeath?: Death | null }} BriefStatus
+ *   Only a slot that is errored or waits for a restart has the last two. The death has no lines.
  */
 
 /**

@@ -72,7 +72,7 @@ test.each([
   expect(isAsked(death)).toBe(expected);
 });
 
-test('a death is quoted with its error line and frame, unless its text says the same', () => {
+test('a death is quoted with its error line and frame, unless its text contains them', () => {
   expect(quoteErrorLine({ cause: 'crash', words: 'Error: a', frame: 'b (b.js:1)' })).toBe(', "Error: a" in b (b.js:1)');
   expect(quoteErrorLine({ cause: 'crash', words: 'Error: a' })).toBe(', "Error: a"');
   expect(quoteErrorLine({ cause: 'crash', words: '' })).toBe('');

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
-import { HOSTILE } from './daemon/json-line.js';
-import { parseRecord, readRecordLevel } from './logs/level.js';
+import { HOSTILE } from '../daemon/json-line.js';
+import { parseRecord, readRecordLevel } from './level.js';
 
 /**
  * @typedef {object} ErrorLine
  * @property {string} line  Like `TypeError: no rows`.
- * @property {string | null} frame  Like `render (src/report.js:31)`. Null: no frame of the app.
+ * @property {string | null} frame  Like `render (report.js:31)`. Null: no frame of the app.
  */
 
 /**
@@ -22,7 +22,7 @@ import { parseRecord, readRecordLevel } from './logs/level.js';
 /** @typedef {{ path: string, row: string, name?: string }} Place */
 /** @typedef {'plain' | 'python' | 'go'} Kind */
 
-/** Of a line that is not a JSON record, because patterns take long for long lines. */
+/** Limit for a line that is not a JSON record, because patterns take long for long lines. */
 const READ_MAX_CHARS = 1_000;
 const LINE_MAX_CHARS = 300;
 const FRAME_MAX_CHARS = 120;
@@ -58,7 +58,7 @@ const JAVA_PACKAGES = /^(?:java|javax|jdk|sun|com\.sun)\./;
 
 /** Lines that do not give a reason. */
 const NOISE =
-  /^\s*(?:at |\^+$|Node\.js v\d|$|[{}\]]|node:|\(node:|\(Use `node|npm (?:ERR!|error)|goroutine |exit status |note: run with)/;
+  /^\s*(?:at |\^+$|Node\.js v\d|$|[{}\]]|node:|\(node:|\(Use `node|npm (?:ERR!|error)|exit status |note: run)/;
 
 /**
  * Finds the line that gives the reason of a death: the last error with a stack trace, else the last

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { findErrorLine } from '../../../../lib/shared/error-line.js';
+import { findErrorLine } from '../../../../../lib/shared/logs/error-line.js';
 
 /** Outputs of real programs that died, shortened. The last ones are from documentation. */
-const OUTPUTS = readFileSync(new URL('../../../fixtures/error-outputs.txt', import.meta.url), 'utf8')
+const OUTPUTS = readFileSync(new URL('../../../../fixtures/error-outputs.txt', import.meta.url), 'utf8')
   .split(/^=== /m)
   .slice(1)
   .map((part) => {
