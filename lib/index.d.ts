@@ -37,7 +37,7 @@ export interface Death {
   by: string | null;
   uptimeMs: number;
   wasReady: boolean;
-  /** The line of its stderr that gives the reason. Empty: there is no such line. */
+  /** The line of its stderr with the reason. */
   words?: string;
   /** Where the error arose in the app: `render (report.js:31)`. */
   frame?: string;

@@ -76,8 +76,8 @@ export function publishDeath({ journal, registry }, label, death, isAsked) {
  */
 export function toLogEntry({ death, isAsked: _, ...entry }) {
   if (!death) return entry;
-  const { instanceId: _instanceId, atMs: _atMs, lastLines, words, pid, ...facts } = death;
-  return { ...entry, pid: pid || undefined, ...facts, words: words || undefined, ...keepLastLines(lastLines) };
+  const { instanceId: _instanceId, atMs: _atMs, lastLines, pid, ...facts } = death;
+  return { ...entry, pid: pid || undefined, ...facts, ...keepLastLines(lastLines) };
 }
 
 /**
@@ -149,8 +149,12 @@ const DEATH_LINES_KEPT = 20;
  * @returns {Pick<RecordedDeath, 'words' | 'frame' | 'lastLines'>}
  */
 export function readLastWords(lines, cwd) {
-  const { line = '', frame = null } = findErrorLine(lines, cwd) ?? {};
-  return { words: line, ...(frame ? { frame } : {}), lastLines: lines.slice(-DEATH_LINES_KEPT) };
+  const found = findErrorLine(lines, cwd);
+  return {
+    ...(found ? { words: found.line } : {}),
+    ...(found?.frame ? { frame: found.frame } : {}),
+    lastLines: lines.slice(-DEATH_LINES_KEPT),
+  };
 }
 
 const LINES_KEPT = 6;

@@ -45,9 +45,9 @@ export function reloadError(registry, app, asked) {
  * @param {typeof NO_DEATH} [death]
  * @returns {Pick<NotUp, 'words' | 'frame' | 'lastLines' | 'listenFailure'>}
  */
-export function quoteDeath({ cause, words = '', frame, lastLines, listenFailure } = NO_DEATH) {
+export function quoteDeath({ cause, words, frame, lastLines, listenFailure } = NO_DEATH) {
   // The reason of a failed spawn contains its only line.
-  const hasWords = words !== '' && cause !== 'spawn-failed';
+  const hasWords = words !== undefined && cause !== 'spawn-failed';
   return {
     ...(hasWords ? { words, ...(frame ? { frame } : {}) } : {}),
     lastLines,

@@ -82,7 +82,7 @@ export function readNote(note) {
  * @returns {RecordedDeath}
  */
 function addWords(death) {
-  return death.words === undefined ? { ...death, words: findErrorLine(death.lastLines)?.line ?? '' } : death;
+  return death.words === undefined ? { ...death, words: findErrorLine(death.lastLines)?.line } : death;
 }
 
 /**

@@ -78,7 +78,7 @@ export const METHODS = /** @type {const} */ ([
  *   `cause` has no such source, or the source is not known.
  * @property {number} uptimeMs
  * @property {boolean} wasReady
- * @property {string} [words]  The line of stderr with the reason. Empty: there is no such line.
+ * @property {string} [words]  The line of stderr with the reason.
  * @property {string} [frame]  Where the error arose in the app: `render (report.js:31)`.
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
  * @property {ListenFailure} [listenFailure]

@@ -230,7 +230,7 @@ test('an error far from the end is found, although a death keeps only the last 2
     frame: 'f (src/a.js:1)',
     lastLines: lines.slice(-20),
   });
-  expect(readLastWords([])).toEqual({ words: '', lastLines: [] });
+  expect(readLastWords([])).toEqual({ lastLines: [] });
 });
 
 test('the event of a death has at most 6 lines, and 1,000 characters', () => {
