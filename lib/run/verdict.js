@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { describeEnd, quoteErrorLine } from '../shared/death-text.js';
+import { describeEnd } from '../shared/death-text.js';
 
 /** @import { Death, SlotStatus } from '../shared/wire/protocol.js' */
 
@@ -34,7 +34,7 @@ export function killedSlots(slots) {
 
 /** @param {SlotStatus} slot */
 export function describeGivenUp({ name, id, lastDeath }) {
-  const how = lastDeath ? `${describeEnd(lastDeath)}${quoteErrorLine(lastDeath)}` : 'could not be started';
+  const how = lastDeath ? describeEnd(lastDeath) : 'could not be started';
   return `"${name}" (id ${id}) failed too often and is not restarted: it ${how}.`;
 }
 
