@@ -1,6 +1,6 @@
 import { clockTime, formatAgo, formatCoarse, formatCount } from '../../figures/format.js';
 import { needsAttention, oldestStart, worstStatus } from '../../figures/rows.js';
-import { adviseOnPort, isAsked } from '../../shared/death-text.js';
+import { adviseOnPort, isAsked, quoteErrorLine } from '../../shared/death-text.js';
 import { formatDuration } from '../../shared/units.js';
 import { eventWords, findDeletion, isFinish } from '../event-text.js';
 import { describeRun, nameSubject } from './fold.js';
@@ -270,7 +270,7 @@ function rolloutNote(status, own, nowMs) {
   const what = last.type === 'rollout:halted' ? 'was halted' : 'was rolled back';
   return (
     `${status === 'online' ? ', but' : ';'} its last reload ${what} at ${clockTime(last.at, nowMs)}: ` +
-    `${last.reason}`
+    `${last.reason}${quoteErrorLine(last)}`
   );
 }
 
