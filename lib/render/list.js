@@ -12,7 +12,6 @@ import {
   worstStatus,
 } from '../figures/rows.js';
 import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, HOME } from './cursor.js';
-import { describeDeath } from './death.js';
 import { renderSlots, statusStyle } from './slots.js';
 import { BRANCH, LAST_BRANCH } from './table.js';
 import { toOneLine } from './text.js';
