@@ -82,6 +82,8 @@ export interface SlotStatus {
   isReady: boolean;
   autorestart: boolean;
   lastDeath: Death | null;
+  /** Kinds of the troubles that concern it. */
+  troubles?: string[];
   /** From describe(), newest last. */
   deaths?: Death[];
   /** From describe(): the settings that the app starts with. */
@@ -226,6 +228,32 @@ export interface ProcessEvent {
   isFromApp?: undefined;
 }
 
+/** Something that is wrong with an app, until it ends. docs/troubles.md explains the kinds. */
+export interface Trouble {
+  /** Stays the same until the trouble ends. */
+  id: string;
+  kind: string;
+  /** bad: users of the app notice it now. */
+  level: 'bad' | 'warn';
+  app: string;
+  /** Empty: the app as a whole. */
+  slots: number[];
+  /** When its cause began, in milliseconds since 1970. */
+  sinceMs: number;
+  /** How often its cause has happened. */
+  times: number;
+  /** By kind. */
+  evidence: any;
+}
+
+/** A trouble has begun or ended. */
+export interface TroubleEvent extends Trouble {
+  type: 'trouble';
+  hasBegun: boolean;
+  at: number;
+  isFromApp?: undefined;
+}
+
 /** A message that an app sent with process.send(). */
 export interface AppEvent {
   type: string;
@@ -285,6 +313,8 @@ export interface Nclust {
   list(targets?: Targets, o?: CallOptions): Promise<SlotStatus[]>;
   /** Like list(), with details. */
   describe(targets: Targets, o?: CallOptions): Promise<SlotStatus[]>;
+  /** What is wrong with apps, the worst first. */
+  troubles(targets?: Targets, o?: CallOptions): Promise<Trouble[]>;
   /** The variables that nclust gave to an instance. */
   env(target: string | number, o?: CallOptions): Promise<Record<string, string>>;
   /**
@@ -341,14 +371,19 @@ export interface Nclust {
   update(o?: ChangeOptions): Promise<{ slots: SlotStatus[]; manager: Hello }>;
   /** Stops every app, then the manager. */
   kill(o?: CallOptions): Promise<{ wasRunning: boolean }>;
-  /** New events of processes, and new messages of apps. Ends when the manager ends. */
+  /** New events of processes and troubles, and new messages of apps. Ends when the manager ends. */
   events(o: {
     types: 'process:event'[];
     signal?: AbortSignal;
     onMissed?: (count: number | null) => void;
   }): Subscription<ProcessEvent>;
+  events(o: {
+    types: 'trouble'[];
+    signal?: AbortSignal;
+    onMissed?: (count: number | null) => void;
+  }): Subscription<TroubleEvent>;
   events(o?: {
-    /** "app:*" means all types that begin with "app:". */ types?: string[];
+    /** Default: all but "trouble". "app:*" means all types that begin with "app:". */ types?: string[];
     signal?: AbortSignal;
     /** Number of lost events. Null: unknown, because control was replaced. */ onMissed?: (
       count: number | null,

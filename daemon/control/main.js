@@ -205,10 +205,17 @@ function createApiContext(control, parts) {
     managerLog,
     onTick: parts.oom.refresh,
   });
-  const exports = createExports({ metrics, settings: settings.metrics, clock, managerLog, version: readVersion() });
+  const troubles = createTroubles({ control, parts, metrics, past: readLastEvents(paths.events, RECALLED_BYTES) });
+  const exports = createExports({
+    metrics,
+    troubles: troubles.list,
+    settings: settings.metrics,
+    clock,
+    managerLog,
+    version: readVersion(),
+  });
   const { onTick } = metrics;
   const web = createWeb({ settings, tokenFile: paths.webToken, context: () => context, onTick, clock, managerLog });
-  const troubles = createTroubles({ control, parts, metrics, past: readLastEvents(paths.events, RECALLED_BYTES) });
   const shared = { control, parts, metrics, troubles, exports, web, paths, version: readVersion() };
   const triggers = createTriggers(shared, { openWatcher, readTrees: createTreeReader(), sharedBytes });
   const context = { ...shared, triggers };

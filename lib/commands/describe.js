@@ -1,5 +1,6 @@
 import { streamLogs } from '../client/log-stream.js';
 import { noManagerError } from '../client/not-running.js';
+import { askTroubles } from '../client/troubles.js';
 import { snapshot } from '../config/spec/build.js';
 import { diffDeclared, envDiff } from '../config/spec/environment-diff.js';
 import { absoluteScripts } from '../library/targets.js';
@@ -8,6 +9,7 @@ import { absoluteScripts } from '../library/targets.js';
 /** @import { Client } from '../client/client.js' */
 /** @import { LogRequest } from '../client/log-stream.js' */
 /** @import { Difference } from '../config/spec/environment-diff.js' */
+/** @import { Trouble } from '../shared/troubles.js' */
 /** @import { LogEntry, SlotStatus } from '../shared/wire/protocol.js' */
 
 const ERROR_LINES = 5;
@@ -18,6 +20,7 @@ const WITH_ERRORS_MAX = 20;
 /**
  * @typedef {object} Described
  * @property {SlotStatus[]} slots
+ * @property {Trouble[]} troubles  Of the apps, the worst first.
  * @property {Record<number, Difference[]>} differences  By id.
  * @property {Record<number, LogEntry[]>} errors  By id: the last lines of stderr.
  */
@@ -30,15 +33,15 @@ const WITH_ERRORS_MAX = 20;
 export async function describe(context, targets) {
   const client = await context.runningManager();
   if (!client) throw noManagerError(context, targets);
+  const meant = await absoluteScripts(context, client, targets);
   /** @type {{ slots: SlotStatus[], notices: string[] }} */
-  const { slots, notices } = await client.request('list', {
-    targets: await absoluteScripts(context, client, targets),
-    detail: true,
-  });
+  const { slots, notices } = await client.request('list', { targets: meant, detail: true });
+  const troubles = await askTroubles(client, meant);
   for (const notice of notices) context.printMessage(notice);
   const shell = snapshot(context.env);
   const differences = Object.fromEntries(slots.map((slot) => [slot.id, diffDeclared(slot, shell, context.home)]));
-  return { slots, differences, errors: slots.length > WITH_ERRORS_MAX ? {} : await lastErrors(client, slots) };
+  const errors = slots.length > WITH_ERRORS_MAX ? {} : await lastErrors(client, slots);
+  return { slots, troubles, differences, errors };
 }
 
 /**

@@ -1,11 +1,13 @@
+import { askTroubles } from '../client/troubles.js';
 import { readEvents } from '../shared/event-log.js';
-import { findBlocked } from '../shared/metrics.js';
 import { homePaths } from '../shared/paths.js';
+import { selectTroubles } from '../shared/troubles.js';
+
 import { selectApps, isAbout, readRange } from './events.js';
 
 /** @import { Context } from '../cli/session/context.js' */
+/** @import { Attention } from '../render/attention.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
-/** @import { WorkerSample } from '../shared/metrics.js' */
 /** @import { Trouble } from '../shared/troubles.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
@@ -15,16 +17,9 @@ const LINES = 30;
  * @typedef {object} Story
  * @property {string} name
  * @property {SlotStatus[]} slots  Empty if the app is not in the list, or no manager runs.
- * @property {WorkerSample[]} [blocked]  Workers whose event loop is blocked.
+ * @property {Trouble[]} troubles  The worst first.
  * @property {LoggedEvent[]} events  Events of the app, and events of the manager since the first
  *   event of the app.
- */
-
-/**
- * @typedef {object} Attention
- * @property {Trouble[]} troubles  The worst first.
- * @property {{ name: string }[]} slots  Of all apps.
- * @property {number} exitStatus  1: something is bad.
  */
 
 /**
@@ -42,18 +37,18 @@ export async function why(context, targets, options) {
   const { sinceMs, lines } = readRange(options, LINES, 'why');
   const client = await context.runningManager();
   const { slots } = /** @type {{ slots: SlotStatus[] }} */ (client ? await client.request('list') : { slots: [] });
-  const { workers } = client ? await client.request('metrics') : { workers: [] };
-  const blocked = findBlocked(workers);
+  const troubles = client ? await askTroubles(client) : [];
   const events = readEvents(homePaths(context.home).events);
   const stories = selectApps(targets, { slots, events }).map((meant) => {
     const isOurs = isAbout([meant]);
     const isMeant = (/** @type {{ name: string, id: number }} */ { name, id }) =>
       name === meant.name && meant.ids?.includes(id) !== false;
+    const own = slots.filter(isMeant);
     const first = events.find(isOurs)?.at ?? Infinity;
     return {
       name: meant.name,
-      slots: slots.filter(isMeant),
-      blocked: blocked.filter(isMeant),
+      slots: own,
+      troubles: selectTroubles(troubles, own),
       events: events.filter((event) => isOurs(event) || (event.type.startsWith('manager:') && event.at >= first)),
     };
   });

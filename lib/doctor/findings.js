@@ -3,7 +3,7 @@
 // Start at: RULES.
 import { formatBytes } from '../figures/format.js';
 import { describeTrouble } from '../render/troubles.js';
-import { countInstances } from '../render/why/attention.js';
+import { countInstances } from '../render/attention.js';
 
 /** @import { Facts } from './facts.js' */
 

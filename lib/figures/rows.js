@@ -1,9 +1,11 @@
 // Knows: figures, order and facts of apps, for list, monit, describe and the dashboard.
 // Must not: import anything of Node.js, because the dashboard loads these files in a browser; draw.
 // Start at: listRows(), then format.js; trends.js has the values over time, facts.js the settings.
+import { selectTroubles } from '../shared/troubles.js';
 import { formatBytes, formatDelay, formatPercent, formatRate, formatUptime } from './format.js';
 
 /** @import { AppSample, MetricsSample, WorkerSample } from '../shared/metrics.js' */
+/** @import { Kind, Trouble } from '../shared/troubles.js' */
 /** @import { ShownStatus } from '../shared/wire/protocol.js' */
 
 /** @typedef {AppSample | WorkerSample} Sample */
@@ -16,6 +18,7 @@ import { formatBytes, formatDelay, formatPercent, formatRate, formatUptime } fro
  * @property {AppSample | null} app  Null: the row is a worker below its app.
  * @property {WorkerSample | null} worker  Null: the row is an app with several workers.
  * @property {WorkerSample[]} workers
+ * @property {Trouble[]} troubles  That concern one of the workers, the worst first.
  * @property {boolean | null} isExpanded  Null: the row cannot be expanded.
  */
 
@@ -28,31 +31,58 @@ import { formatBytes, formatDelay, formatPercent, formatRate, formatUptime } fro
 /** Apps with more workers are collapsed at first. */
 export const SHOWN_WORKERS = 8;
 
-/** @type {ShownStatus[]} */
-export const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'stopped', 'online'];
+/** @typedef {ShownStatus | 'crashing'} StatusWord */
 
-/** @param {{ status: ShownStatus }[]} workers */
+/** @type {StatusWord[]} */
+export const WORST_FIRST = ['errored', 'crashing', 'waiting restart', 'launching', 'stopping', 'stopped', 'online'];
+
+/**
+ * @template {StatusWord} S
+ * @param {{ status: S }[]} workers
+ * @returns {S}
+ */
 export function worstStatus(workers) {
   const worst = WORST_FIRST.find((status) => workers.some((worker) => worker.status === status));
   // A newer manager may have a status that is not in the list.
-  return worst ?? workers[0]?.status ?? 'stopped';
+  return /** @type {S} */ (worst ?? workers[0]?.status ?? 'stopped');
 }
 
 /**
  * Like worstStatus(), but an app of which only some workers are stopped is online.
- * @param {{ status: ShownStatus }[]} workers
+ * @param {{ status: StatusWord }[]} workers
  */
 export function mergeStatus(workers) {
   const worst = worstStatus(workers);
   return worst === 'stopped' && workers.some(({ status }) => status === 'online') ? 'online' : worst;
 }
 
+/** @type {ShownStatus[]} */
+const BETWEEN_CRASHES = ['online', 'launching', 'waiting restart'];
+
 /**
- * Whether the slot is down although the user did not stop it.
+ * The status for people, because PM2 has no word for a crash loop. JSON keeps the words of PM2.
  * @param {ShownStatus} status
+ * @param {Kind[]} [kinds]  Of the troubles of the slot.
+ * @returns {StatusWord}
  */
-export function needsAttention(status) {
-  return status === 'errored' || status === 'waiting restart';
+export function statusWord(status, kinds = []) {
+  return kinds.includes('crash-loop') && BETWEEN_CRASHES.includes(status) ? 'crashing' : status;
+}
+
+/** @param {Pick<FigureRow, 'workers' | 'troubles'>} row */
+export function rowStatus({ workers, troubles }) {
+  return mergeStatus(workers.map((worker) => ({ status: workerStatus(worker, troubles) })));
+}
+
+/**
+ * @param {WorkerSample} worker
+ * @param {Trouble[]} troubles
+ */
+function workerStatus(worker, troubles) {
+  return statusWord(
+    worker.status,
+    selectTroubles(troubles, [worker]).map(({ kind }) => kind),
+  );
 }
 
 /** @param {string} name */
@@ -125,7 +155,7 @@ export function uptimeText(workers, nowMs) {
 
 /**
  * @param {object} o
- * @param {Pick<MetricsSample, 'apps' | 'workers'>} o.sample
+ * @param {Pick<MetricsSample, 'apps' | 'workers' | 'troubles'>} o.sample
  * @param {string} [o.filter]
  * @param {Sort} [o.sort]
  * @param {Set<string>} [o.flipped]  Apps that the user has expanded or collapsed.
@@ -139,6 +169,7 @@ export function listRows({
   flipped = new Set(),
   held = null,
 }) {
+  const { troubles = [] } = sample;
   const workersOf = groupByApp(sample.workers);
   const apps = sample.apps.map((app) => {
     const workers = workersOf.get(app.name) ?? [];
@@ -148,32 +179,34 @@ export function listRows({
       app,
       worker: workers.length === 1 ? workers[0] : null,
       workers,
+      troubles: troubles.filter(({ app: name }) => name === app.name),
       isExpanded: workers.length < 2 ? null : workers.length <= SHOWN_WORKERS !== flipped.has(app.name),
     };
   });
   return sortRows(apps, sort, held).flatMap((row) => {
-    const { of, workers } = row;
+    const { of, workers, troubles: own } = row;
     const isMeant = includes([of.name, of.namespace], filter);
     const meant = workers.filter(
-      ({ id, pid, status }) => isMeant || includes([String(id), String(pid), status], filter),
+      (worker) => isMeant || includes([String(worker.id), String(worker.pid), workerStatus(worker, own)], filter),
     );
     if (!isMeant && meant.length === 0) return [];
-    return [row, ...(row.isExpanded ? workerRows(meant, { sort, held }) : [])];
+    return [row, ...(row.isExpanded ? workerRows(meant, { sort, held, troubles: own }) : [])];
   });
 }
 
 /**
  * @param {WorkerSample[]} workers
- * @param {{ sort: Sort, held: Held }} o
+ * @param {{ sort: Sort, held: Held, troubles: Trouble[] }} o
  * @returns {FigureRow[]}
  */
-export function workerRows(workers, { sort, held }) {
+export function workerRows(workers, { sort, held, troubles }) {
   const rows = workers.map((worker) => ({
     key: workerKey(worker.id),
     of: worker,
     app: null,
     worker,
     workers: [worker],
+    troubles: selectTroubles(troubles, [worker]),
     isExpanded: null,
   }));
   return sortRows(rows, sort, held);
@@ -213,7 +246,7 @@ function buildOrder(field) {
   /** @type {(row: FigureRow) => number} */
   const value =
     field === 'status'
-      ? ({ workers }) => WORST_FIRST.indexOf(mergeStatus(workers))
+      ? (row) => WORST_FIRST.indexOf(rowStatus(row))
       : field === 'uptime'
         ? ({ workers }) => oldestStart(workers) ?? Infinity
         : ({ of }) => -(readFigure(of, SORTED[field]) ?? -1);

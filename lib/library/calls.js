@@ -36,7 +36,7 @@ const CHANGE_MS = 600_000;
 /** The maximum of setTimeout(). */
 const LONGEST_MS = 2 ** 31 - 1;
 
-const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
+const QUESTIONS = new Set(['hello', 'list', 'troubles', 'settings', 'logs', 'unsubscribe']);
 
 const NODE = { file: process.execPath, version: process.version };
 

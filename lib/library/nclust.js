@@ -78,6 +78,14 @@ export class Nclust {
     return this.#calls.question('describe', o, (ask) => requestForTargets(ask, 'list', targets, { detail: true }));
   }
 
+  /** @type {Api['troubles']} */
+  troubles(targets, o = {}) {
+    return this.#calls.question('troubles', o, async (ask) => {
+      const asked = targets === undefined ? {} : { targets: await readTargets(targets, ask) };
+      return (await ask('troubles', asked)).troubles;
+    });
+  }
+
   /** @type {Api['env']} */
   env(target, o = {}) {
     return this.#calls.question('env', o, async (ask) => {

@@ -1,5 +1,6 @@
 import { formatBytes, formatPercent } from '../figures/format.js';
-import { figureText, listRows, mergeStatus, needsAttention, SHOWN_WORKERS, uptimeText } from '../figures/rows.js';
+import { figureText, listRows, rowStatus, SHOWN_WORKERS, uptimeText } from '../figures/rows.js';
+import { attentionLine } from '../render/list.js';
 import { statusStyle } from '../render/slots.js';
 import { LAST_BRANCH, renderTable } from '../render/table.js';
 
@@ -31,15 +32,16 @@ export function renderSnapshot({ sample }, { paint, columns }) {
   if (!sample) return '';
   const { host, atMs } = sample;
   const flipped = new Set(sample.apps.filter(({ workers }) => workers > SHOWN_WORKERS).map(({ name }) => name));
-  const rows = listRows({ sample, flipped }).map(({ of, app, worker, workers }) => {
-    const status = mergeStatus(workers);
+  const rows = listRows({ sample, flipped }).map((row) => {
+    const { of, app, worker, workers, troubles } = row;
+    const status = rowStatus(row);
     const online = app && app.workers > 1 ? ` ${app.online}/${app.workers}` : '';
     return [
       worker ? String(worker.id) : '',
       app ? app.name : `${LAST_BRANCH}${worker?.slot}`,
       worker?.pid ? String(worker.pid) : '',
       worker ? uptimeText(workers, atMs) : '',
-      { text: `${status}${online}${needsAttention(status) ? ' !' : ''}`, style: statusStyle(status) },
+      { text: `${status}${online}${troubles.length > 0 ? ' !' : ''}`, style: statusStyle(status) },
       ...FIGURES.map(([, name]) => figureText(of, name)),
     ];
   });
@@ -47,5 +49,6 @@ export function renderSnapshot({ sample }, { paint, columns }) {
     `cpu ${formatPercent(host.cpu)} of ${host.cores}, memory ` +
     `${formatBytes(host.memoryUsedBytes)} of ${formatBytes(host.memoryTotalBytes)}, load ` +
     `${[host.load1, host.load5, host.load15].map((load) => load.toFixed(2)).join(' ')}`;
-  return `${machine}\n${renderTable({ head: HEAD, rows, paint, columns })}`;
+  const table = renderTable({ head: HEAD, rows, paint, columns });
+  return `${machine}\n${table}${attentionLine(sample.troubles ?? [], { paint })}`;
 }

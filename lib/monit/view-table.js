@@ -1,9 +1,8 @@
-import { formatDelay } from '../figures/format.js';
-import { figureText, mergeStatus, needsAttention, uptimeText } from '../figures/rows.js';
+import { figureText, rowStatus, uptimeText } from '../figures/rows.js';
 import { statusStyle } from '../render/slots.js';
 import { LAST_BRANCH } from '../render/table.js';
 import { toOneLine, textWidth } from '../render/text.js';
-import { findBlocked } from '../shared/metrics.js';
+import { describeTrouble } from '../render/troubles.js';
 import { firstVisible } from './layout.js';
 import { put, restyle } from './screen.js';
 import { sparkline } from './trends.js';
@@ -162,13 +161,13 @@ function cut(text, width) {
 
 /** @param {Given} given */
 function statusCell({ row }) {
-  const status = mergeStatus(row.workers);
-  const sign = needsAttention(status) ? ' !' : '';
+  const status = rowStatus(row);
+  const sign = row.troubles.length > 0 ? ' !' : '';
   const online = row.app && row.workers.length > 1 ? ` ${row.app.online}/${row.app.workers}` : '';
   const text = `${status === 'waiting restart' ? 'waiting' : status}${online}${sign}`;
   return {
     text,
-    style: status === 'stopped' ? 'grey' : `${needsAttention(status) ? 'bold ' : ''}${statusStyle(status)}`,
+    style: status === 'stopped' ? 'grey' : `${sign && 'bold '}${statusStyle(status)}`,
   };
 }
 
@@ -197,14 +196,15 @@ export function drawRule(screen, box, text, style = 'cyan') {
  * @param {FigureRow} row
  * @param {number} nowMs
  */
-function formatWords({ app, worker, workers }, nowMs) {
+function formatWords(row, nowMs) {
+  const { app, worker, workers, troubles } = row;
   const name = app?.name ?? worker?.name ?? '';
-  if (!worker) return `${name}: ${app?.online} of ${app?.workers} online`;
-  const parts = [app ? name : `${name}, instance ${worker.slot}`, `id ${worker.id}`, mergeStatus(workers)];
+  const trouble = troubles.length > 0 ? [describeTrouble(troubles[0], worker ? undefined : workers.length).text] : [];
+  if (!worker) return [`${name}: ${app?.online} of ${app?.workers} online`, ...trouble].join(' · ');
+  const parts = [app ? name : `${name}, instance ${worker.slot}`, `id ${worker.id}`, rowStatus(row), ...trouble];
   if (worker.pid) parts.push(`pid ${worker.pid}`);
   const up = uptimeText([worker], nowMs);
   if (up !== '') parts.push(`up ${up}`);
-  if (findBlocked([worker]).length > 0) parts.push(`no answer for ${formatDelay(worker.reportAgeMs ?? 0)}`);
   return parts.join(' · ');
 }
 

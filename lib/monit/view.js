@@ -1,5 +1,4 @@
 import { formatBytes, formatUptime } from '../figures/format.js';
-import { needsAttention } from '../figures/rows.js';
 import { textWidth } from '../render/text.js';
 import { drawHelp } from './help.js';
 import { layOut } from './layout.js';
@@ -68,11 +67,10 @@ function drawHeader(screen, box, state) {
     return;
   }
   if (!sample) return void put(screen, { ...box, text: ' nclust monit', style: 'bold' });
-  const { host, apps, workers } = sample;
-  const attention = workers.filter(({ status }) => needsAttention(status)).length;
-  const right =
-    ` ${apps.length} apps  ${workers.length} ` +
-    `workers${attention > 0 ? `  ${attention} ${attention === 1 ? 'needs' : 'need'} attention` : ''} `;
+  const { host, apps, workers, troubles = [] } = sample;
+  const sick = new Set(troubles.map(({ app }) => app)).size;
+  const attention = sick > 0 ? `, ${sick} ${sick === 1 ? 'needs' : 'need'} attention` : '';
+  const right = ` ${apps.length} apps${attention}  ${workers.length} workers `;
   const left = [
     `cpu ${host.cpu.toFixed(0)}% of ${host.cores}`,
     `mem ${formatBytes(host.memoryUsedBytes)}/${formatBytes(host.memoryTotalBytes)}`,
@@ -81,7 +79,7 @@ function drawHeader(screen, box, state) {
   if (host.diskTotalBytes && host.diskUsedBytes !== null)
     left.push(`disk ${Math.round((100 * host.diskUsedBytes) / host.diskTotalBytes)}%`);
   const at = Math.max(0, box.width - textWidth(right));
-  put(screen, { x: at, y: box.y, text: right, style: attention > 0 ? 'bold red' : '' });
+  put(screen, { x: at, y: box.y, text: right, style: attention && 'bold red' });
   const end = put(screen, { x: 1, y: box.y, text: 'nclust', style: 'bold', width: at - 1 });
   let x = end + 2;
   for (const text of left) if (x + text.length < at) x = put(screen, { x, y: box.y, text, style: 'grey' }) + 2;

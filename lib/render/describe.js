@@ -1,7 +1,8 @@
 import { describeMetric, describeReadiness, describeStopSignal, listAddresses, UNIX_SOCKET } from '../figures/facts.js';
 import { clockTime, formatAgo, formatCoarse, formatCount } from '../figures/format.js';
-import { needsAttention, uptimeText } from '../figures/rows.js';
+import { statusWord, uptimeText } from '../figures/rows.js';
 import { describeAutorestart, describeListenFailure, isAsked } from '../shared/death-text.js';
+import { selectTroubles } from '../shared/troubles.js';
 import { formatDuration } from '../shared/units.js';
 import { describeDeath, isFinish } from './death.js';
 import { known, logRows, triggerRows } from './describe-rows.js';
@@ -10,8 +11,10 @@ import { toSafeLine } from './log-lines.js';
 import { statusStyle } from './slots.js';
 import { renderTable } from './table.js';
 import { toOneLine } from './text.js';
+import { addWords, troubleLines } from './attention.js';
 
 /** @import { Difference } from '../config/spec/environment-diff.js' */
+/** @import { Trouble } from '../shared/troubles.js' */
 /** @import { Death, LogEntry, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { View } from './list.js' */
 /** @import { Paint } from './paint.js' */
@@ -20,24 +23,42 @@ import { toOneLine } from './text.js';
 /**
  * @param {object} data
  * @param {SlotStatus[]} data.slots  With detail.
+ * @param {Trouble[]} [data.troubles]  The worst first.
  * @param {Record<number, Difference[]>} [data.differences]  By slot id.
  * @param {Record<number, LogEntry[]>} [data.errors]  The last lines of stderr, by slot id.
  * @param {View} view
  */
-export function renderDescribe({ slots, differences = {}, errors = {} }, view) {
+export function renderDescribe({ slots, troubles = [], differences = {}, errors = {} }, view) {
   return slots
-    .map((slot) => renderSlot(slot, view, { differences: differences[slot.id] ?? [], errors: errors[slot.id] ?? [] }))
+    .map((slot) =>
+      renderSlot(slot, view, {
+        troubles: selectTroubles(troubles, [slot]),
+        differences: differences[slot.id] ?? [],
+        errors: errors[slot.id] ?? [],
+      }),
+    )
     .join('\n');
+}
+
+/**
+ * @param {{ slots: SlotStatus[], troubles: Trouble[] }} data
+ * @returns {object[]}  For --json: whole troubles with their words instead of kinds.
+ */
+export function describeData({ slots, troubles }) {
+  return slots.map((slot) => ({ ...slot, troubles: selectTroubles(troubles, [slot]).map((one) => addWords(one)) }));
 }
 
 /**
  * @param {SlotStatus} slot
  * @param {View} view
- * @param {{ differences: Difference[], errors: LogEntry[] }} about
+ * @param {{ troubles: Trouble[], differences: Difference[], errors: LogEntry[] }} about
  */
-function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
+function renderSlot(slot, { paint, nowMs, columns }, { troubles, differences, errors }) {
   const parts = [
     paint('bold', `Process ${slot.id}: ${toOneLine(slot.name)}`),
+    ...troubleLines(troubles, () => undefined, { paint, nowMs, columns: columns && columns - 2 }).map(
+      (line) => `  ${line}`,
+    ),
     ...summaryLines(slot, { nowMs, paint }),
     renderTable({
       rows: [
@@ -67,8 +88,9 @@ function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
  */
 function stateRows(slot, nowMs) {
   const addresses = listAddresses([slot]);
+  const status = statusWord(slot.status, slot.troubles);
   return [
-    ['status', { text: slot.status, style: statusStyle(slot.status) }],
+    ['status', { text: status, style: statusStyle(status) }],
     ...known([['waiting for', slot.waitingFor]]),
     ['name', slot.name],
     ['namespace', slot.namespace],
@@ -169,23 +191,18 @@ function lastLines(lines, paint) {
   return [paint('bold', 'Its last error lines'), ...lines.map((line) => paint('red', `  ${toOneLine(line)}`))];
 }
 
-/** Unplanned exits this recent are counted in the summary. */
-const LATELY_MS = 60 * 60_000;
-
 /**
  * @param {SlotStatus} slot
  * @param {Pick<View, 'nowMs' | 'paint'>} view
  */
 function summaryLines(slot, { nowMs, paint }) {
   const death = slot.deaths?.at(-1) ?? slot.lastDeath;
+  const status = statusWord(slot.status, slot.troubles);
+  const age = status === slot.status ? processTime(slot, nowMs) : '';
   return [
-    `  ${paint(statusStyle(slot.status), statusWithUptime(slot, nowMs))}${programSummary(slot)}`,
+    `  ${paint(statusStyle(status), `${status}${age}`)}${programSummary(slot)}`,
     ...(slot.waitingFor ? [`  It waits for ${toOneLine(slot.waitingFor)}.`] : []),
-    ...(slot.listenFailure ? [`  It ${toOneLine(describeListenFailure(slot.listenFailure))}.`] : []),
     `  ${death ? lastDeathText(death, slot, nowMs) : 'It has not exited since it was added to the list.'}`,
-    ...(needsAttention(slot.status)
-      ? [`  Next: nclust why ${toOneLine(slot.name)}, and nclust logs ${slot.id} --err`]
-      : []),
   ];
 }
 
@@ -196,18 +213,16 @@ function summaryLines(slot, { nowMs, paint }) {
  */
 function lastDeathText(death, slot, nowMs) {
   const when = `at ${clockTime(death.atMs, nowMs)}, ${formatAgo(death.atMs, nowMs)}`;
-  const note = recentExitsNote(slot, nowMs);
-  if (isFinish(death, slot))
-    return `It last finished ${when}, with code 0 after ${formatDuration(death.uptimeMs)}.${note}`;
-  return `It last ${isAsked(death) ? 'exited' : 'died'} ${when}: ${toOneLine(describeDeath(death, slot))}.${note}`;
+  if (isFinish(death, slot)) return `It last finished ${when}, with code 0 after ${formatDuration(death.uptimeMs)}.`;
+  return `It last ${isAsked(death) ? 'exited' : 'died'} ${when}: ${toOneLine(describeDeath(death, slot))}.`;
 }
 
 /**
  * @param {SlotStatus} slot
  * @param {number} nowMs
  */
-function statusWithUptime({ status, startedAtMs, pid }, nowMs) {
-  return pid && startedAtMs !== null ? `${status} for ${formatCoarse(nowMs - startedAtMs)}` : status;
+function processTime({ startedAtMs, pid }, nowMs) {
+  return pid && startedAtMs !== null ? ` for ${formatCoarse(nowMs - startedAtMs)}` : '';
 }
 
 /** @param {SlotStatus} slot */
@@ -225,18 +240,6 @@ function listensOn(addresses) {
     ...(paths.length > 0 ? [paths.join(', ')] : []),
   ];
   return places.length > 0 ? `, listening on ${places.join(' and ')}` : '';
-}
-
-/**
- * @param {SlotStatus} slot
- * @param {number} nowMs
- */
-function recentExitsNote(slot, nowMs) {
-  const { deaths = [] } = slot;
-  const lately = deaths.filter(
-    (death) => nowMs - death.atMs < LATELY_MS && !isAsked(death) && !isFinish(death, slot),
-  ).length;
-  return lately > 1 ? ` Of its last ${deaths.length} exits, ${lately} were unplanned and in the last hour.` : '';
 }
 
 /**

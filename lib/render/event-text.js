@@ -1,7 +1,7 @@
-import { formatCount } from '../figures/format.js';
+import { formatCoarse, formatCount } from '../figures/format.js';
 import { describeEnd, isAsked, quoteErrorLine, withoutPrefix } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
-import { describeTrouble } from './troubles.js';
+import { describePastTrouble, describeTrouble } from './troubles.js';
 
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { Style } from './paint.js' */
@@ -46,7 +46,8 @@ const WORDS = {
   'trigger:cron': ({ by }) => `is reloaded by its cron (${withoutPrefix(by)})`,
   'trigger:failed': ({ by, message }) => `could not be reloaded (${by}): ${message}`,
   'trouble:began': (event) => `needs attention: it ${describeTrouble(/** @type {any} */ (event)).text}`,
-  'trouble:ended': ({ kind }) => `is over: ${kind}`,
+  'trouble:ended': ({ kind, at, sinceMs = at }) =>
+    `trouble over after ${formatCoarse(at - sinceMs)}: it ${describePastTrouble({ kind })}`,
   'manager:ready': ({ version, instances }) =>
     instances > 0
       ? `control of nclust ${version} is back; ${formatCount(instances, 'process', 'processes')} kept running`
@@ -81,6 +82,8 @@ const STYLES = {
   'limit:channel': 'yellow',
   'limit:logs': 'yellow',
   'trigger:failed': 'red',
+  'trouble:began': 'yellow',
+  'trouble:ended': 'green',
   ready: 'green',
   'rollout:done': 'green',
 };

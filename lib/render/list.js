@@ -7,6 +7,7 @@ import {
   compareValues,
   groupByApp,
   oldestStart,
+  statusWord,
   uptimeText,
   WORST_FIRST,
   worstStatus,
@@ -16,7 +17,8 @@ import { renderSlots, statusStyle } from './slots.js';
 import { BRANCH, LAST_BRANCH } from './table.js';
 import { toOneLine } from './text.js';
 
-/** @import { BriefStatus, ShownStatus, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { StatusWord } from '../figures/rows.js' */
+/** @import { BriefStatus, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { SlotRow } from './slots.js' */
 
 /**
@@ -44,17 +46,22 @@ export function renderList({ slots, left, nowMs }, view) {
 function renderOnce(slots, view) {
   const { group, sort, miniList } = view.options;
   const sorted = sort === undefined ? slots.toSorted(compareNames) : sortSlots(slots, String(sort), view.nowMs);
-  return miniList
-    ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('')
-    : `${renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view)}${attentionLine(sorted, view)}`;
+  if (miniList) return sorted.map((slot) => renderBlock(slot, view.nowMs)).join('');
+  const table = renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view);
+  return `${table}${attentionLine(listAttention(sorted), view)}`;
+}
+
+/** @param {BriefStatus[]} slots */
+function listAttention(slots) {
+  return slots.flatMap(({ name, troubles = [] }) => (troubles.length > 0 ? { app: name } : []));
 }
 
 /**
- * @param {BriefStatus[]} slots
+ * @param {{ app: string }[]} troubles
  * @param {Pick<View, 'paint'>} view
  */
-function attentionLine(slots, { paint }) {
-  const names = new Set(slots.flatMap(({ name, troubles = [] }) => (troubles.length > 0 ? name : [])));
+export function attentionLine(troubles, { paint }) {
+  const names = new Set(troubles.map(({ app }) => app));
   if (names.size === 0) return '';
   const what = names.size === 1 ? `${toOneLine([...names][0])} needs` : `${names.size} apps need`;
   return `${paint('yellow', `${what} attention: nclust why`)}\n`;
@@ -70,7 +77,7 @@ function renderBlock(slot, nowMs) {
     ['version', slot.version],
     ['pid', String(slot.pid || 'N/A')],
     ['pm2 id', String(slot.id)],
-    ['status', slot.status],
+    ['status', statusWord(slot.status, slot.troubles)],
     ['mode', slot.mode],
     ['restarted', String(slot.restarts)],
     ['uptime', uptimeText([slot], nowMs) || '0'],
@@ -91,7 +98,7 @@ export const SORT_FIELDS = {
   cpu: (slot) => slot.cpu,
   memory: (slot) => slot.memoryBytes,
   uptime: (slot, nowMs) => nowMs - (oldestStart([slot]) ?? nowMs),
-  status: (slot) => slot.status,
+  status: (slot) => statusWord(slot.status, slot.troubles),
 };
 
 /**
@@ -149,15 +156,13 @@ function appRow(workers, nowMs) {
 
 /** @param {BriefStatus[]} workers */
 function statusCell(workers) {
-  const worst = worstStatus(workers);
-  const count = (/** @type {ShownStatus} */ status) => workers.filter((worker) => worker.status === status).length;
+  const words = workers.map(({ status, troubles }) => ({ status: statusWord(status, troubles) }));
+  const count = (/** @type {StatusWord} */ word) => words.filter(({ status }) => status === word).length;
   const parts = WORST_FIRST.filter((status) => count(status) > 0)
     .reverse()
     .map((status) => (count(status) === workers.length ? status : `${count(status)} ${status}`));
-  return {
-    text: `${parts.join(', ')}${workers.some(({ troubles = [] }) => troubles.length > 0) ? ' !' : ''}`,
-    style: statusStyle(worst),
-  };
+  const mark = listAttention(workers).length > 0 ? ' !' : '';
+  return { text: `${parts.join(', ')}${mark}`, style: statusStyle(worstStatus(words)) };
 }
 
 /**

@@ -1,8 +1,9 @@
 import { formatBytes } from '../figures/format.js';
-import { uptimeText } from '../figures/rows.js';
+import { statusWord, uptimeText } from '../figures/rows.js';
 import { renderTable, tableWidth } from './table.js';
 
-/** @import { BriefStatus, ShownStatus } from '../shared/wire/protocol.js' */
+/** @import { StatusWord } from '../figures/rows.js' */
+/** @import { BriefStatus } from '../shared/wire/protocol.js' */
 /** @import { Paint, Style } from './paint.js' */
 /** @import { Cell } from './table.js' */
 
@@ -30,10 +31,10 @@ const RESTARTS = { title: '↺', cell: ({ restarts }) => String(restarts) };
 /** @type {Column} */
 const STATUS = {
   title: 'status',
-  cell: ({ status, troubles = [] }) => ({
-    text: troubles.length > 0 ? `${status} !` : status,
-    style: statusStyle(status),
-  }),
+  cell({ status, troubles = [] }) {
+    const word = statusWord(status, troubles);
+    return { text: troubles.length > 0 ? `${word} !` : word, style: statusStyle(word) };
+  },
 };
 /** @type {Column} */
 const CPU = { title: 'cpu', cell: ({ cpu }) => `${Number(cpu.toFixed(1))}%` };
@@ -89,10 +90,10 @@ export function renderSlots(slots, { columns, paint, nowMs }) {
 }
 
 /**
- * @param {ShownStatus} status
+ * @param {StatusWord} status
  * @returns {Style}
  */
 export function statusStyle(status) {
   if (status === 'online') return 'green';
-  return status === 'stopped' || status === 'errored' ? 'red' : 'yellow';
+  return status === 'stopped' || status === 'errored' || status === 'crashing' ? 'red' : 'yellow';
 }

@@ -1,4 +1,5 @@
 import {
+  clockTime,
   formatBytes,
   formatCoarse,
   formatCount,
@@ -39,7 +40,7 @@ const DOING = {
 const WORDS = {
   errored: {
     text: (evidence, { times }) =>
-      `is down and is no longer restarted${'last' in evidence ? `: ${describeCrashes(evidence, times)}` : ''}`,
+      `is down and is no longer restarted${'last' in evidence ? `: it ${describeCrashes(evidence, times)}` : ''}`,
     next: (name) => `nclust logs ${name} --err; then: nclust start ${name}`,
   },
   'port-taken': {
@@ -154,9 +155,51 @@ export function describeTrouble(trouble, instances = trouble.slots.length) {
   const { app, kind, slots, evidence } = trouble;
   const words = /** @type {any} */ (WORDS)[kind];
   // A newer manager may know more kinds, and a report for others leaves the evidence out.
-  if (!words || !evidence) return { text: kind, next: `nclust why ${shellQuote(app)}` };
+  if (!words || !evidence) return { text: `has the trouble "${kind}"`, next: `nclust why ${shellQuote(app)}` };
   const who = slots.length > 0 && slots.length < instances ? `(instance ${slots.join(', ')}) ` : '';
   return { text: `${who}${words.text(evidence, trouble)}`, next: words.next(shellQuote(app), evidence) };
+}
+
+/**
+ * @param {Trouble} trouble
+ * @param {{ instances?: number, nowMs: number }} o
+ * @returns {string}  Follows the name of the app.
+ */
+export function describeTroubleSince(trouble, { instances, nowMs }) {
+  const { sinceMs } = trouble;
+  const { text } = describeTrouble(trouble, instances);
+  return `${text}, since ${clockTime(sinceMs, nowMs)} (${formatCoarse(nowMs - sinceMs)})`;
+}
+
+/**
+ * Texts for a trouble that has ended. They follow "it ".
+ * @type {Record<Kind, string>}
+ */
+const PAST = {
+  errored: 'was down',
+  'port-taken': 'could not listen',
+  'crash-loop': 'crashed again and again',
+  'deploy-halted': 'ran old code after a failed reload',
+  'slow-start': 'started slowly',
+  'stop-hangs': 'did not exit after its stop signal',
+  'memory-limit': 'exceeded its memory limit again and again',
+  'lines-lost': 'lost its output',
+  'trigger-failed': 'could not be reloaded',
+  'socket-unserved': 'did not listen on an address that nclust holds',
+  'loop-blocked': 'had a blocked event loop',
+  'pool-stuck': 'had a full thread pool',
+  'no-progress': 'answered no request',
+  failing: 'failed many requests',
+  slow: 'answered slowly',
+  'memory-wall': 'had nearly no heap left',
+  descriptors: 'had too many files open',
+  'child-burns': 'had a busy child process',
+  'log-storm': 'wrote too many error lines',
+};
+
+/** @param {{ kind: string }} trouble  One that has ended. */
+export function describePastTrouble({ kind }) {
+  return /** @type {Record<string, string>} */ (PAST)[kind] ?? `had the trouble "${kind}"`;
 }
 
 /**
@@ -165,9 +208,7 @@ export function describeTrouble(trouble, instances = trouble.slots.length) {
  */
 function describeCrashes({ firstMs, lastMs, last }, times) {
   const how = `${describeEnd(last)}${quoteErrorLine(last)}`;
-  return times === 1
-    ? `it ${how}`
-    : `it crashed ${times} times within ${formatSpan(firstMs, lastMs)}; the last time it ${how}`;
+  return times === 1 ? how : `crashed ${times} times within ${formatSpan(firstMs, lastMs)}; the last time it ${how}`;
 }
 
 /**

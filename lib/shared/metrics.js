@@ -5,20 +5,6 @@
 
 export const TICK_MS = 1_000;
 
-/** If the last report of an agent is older than this, in ms, its event loop counts as blocked. */
-export const BLOCKED_MS = 3_000;
-
-/**
- * @param {WorkerSample[]} workers
- * @returns {WorkerSample[]}  Their `reportAgeMs` is the time since the block began.
- */
-export function findBlocked(workers) {
-  return workers.filter(
-    ({ status, isNode, reportAgeMs }) =>
-      status === 'online' && isNode && reportAgeMs !== null && reportAgeMs > BLOCKED_MS,
-  );
-}
-
 /**
  * The value of an app is the sum of the values of its instances. The value of a 10 s step is the
  * mean of its 1 s steps. With `worst`, the maximum replaces the sum and the mean.

@@ -54,6 +54,12 @@
  */
 
 /**
+ * For followers of events.
+ * @typedef {Trouble & { type: 'trouble', at: number, hasBegun: boolean }} TroubleEvent  hasBegun:
+ *   false: it has ended.
+ */
+
+/**
  * @param {Trouble[]} troubles
  * @param {{ name: string, slot: number }[]} workers
  * @returns {Trouble[]}  Those that concern one of the workers, in the same order.

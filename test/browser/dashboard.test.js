@@ -191,7 +191,7 @@ test('an app that fails is shown first, with its reason', async () => {
   );
   const page = await browser.page();
   await page.goto(url.href);
-  await see(page, '#concerns li.bad', /bad is errored since .*: it crashed \d+ times/);
+  await see(page, '#concerns li.bad', /bad is down and is no longer restarted: it crashed \d+ times/);
   await page.locator('#concerns a').click();
   await see(page, '.last-words pre', /./);
   await see(page, '.facts dt', 'Last died');

@@ -24,6 +24,7 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
     mayAct,
     events: [],
     notices: [],
+    troubles: [],
     asked: [],
     atMs: Date.now(),
   };
@@ -187,7 +188,7 @@ export function entry(line, stream = 'out', id = 0) {
   return { id, name: 'api', stream, line, atMs: Date.now() };
 }
 
-function sampleOf({ workers, atMs }) {
+function sampleOf({ workers, troubles, atMs }) {
   const names = [...new Set(workers.map(({ name }) => name))];
   const apps = names.map((name) => {
     const own = workers.filter((one) => one.name === name);
@@ -216,6 +217,7 @@ function sampleOf({ workers, atMs }) {
   return {
     atMs,
     host,
+    troubles,
     manager: { keeper: { pid: 1, cpu: 0, memoryBytes: 1 }, control: { pid: 2, cpu: 0, memoryBytes: 1 } },
     apps,
     workers,

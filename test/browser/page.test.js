@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { barriers, useBrowser } from './browser.js';
 import { entry, fakeManager, TOKEN, worker } from './fake-manager.js';
+import { trouble } from '../unit/lib/slots.js';
 
 const browser = useBrowser();
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
@@ -28,6 +29,7 @@ const focused = (page) =>
 describe('the table of apps', () => {
   test('the table shows apps and workers, and the token is neither in the address nor in the history', async () => {
     const manager = await fakeManager({ workers: three() });
+    manager.state.troubles = [trouble('errored', { app: 'job' })];
     const page = await open(manager);
     await row(page, 'worker 2').waitFor();
     expect(await row(page, 'app api').locator('td, th').allTextContents()).toEqual([
@@ -42,8 +44,9 @@ describe('the table of apps', () => {
       '1h',
       '',
     ]);
-    await see(page, '[data-key="app job"] .state', 'errored');
-    await see(page, '#concerns li.bad', 'job is errored');
+    await see(page, '[data-key="app job"] .state', 'errored !');
+    await see(page, '#concerns li.bad a', /^job is down and is no longer restarted: it crashed 3 times within 1m/);
+    await see(page, '#concerns li.bad code', 'nclust logs job --err; then: nclust start job');
     expect(await page.title()).toBe('(1) web-01 – nclust');
     expect(page.url()).toBe(`${manager.origin}/#`);
     await page.reload();
@@ -153,6 +156,25 @@ describe('the table of apps', () => {
     manager.log([entry('<img src=x onerror=alert(1)>\u001b]0;x\u0007')]);
     await see(page, '.lines span', /^<img src=x onerror=alert\(1\)>$/);
     expect(await page.locator('#main img, #main script').count()).toBe(0);
+  });
+
+  test('an app in a crash loop is crashing, and its page begins with the trouble, which keeps the focus', async () => {
+    const manager = await fakeManager({ workers: three() });
+    manager.state.troubles = [trouble('crash-loop', { slots: [1] })];
+    const page = await open(manager);
+    await see(page, '[data-key="app api"] .state', 'crashing 3/3 !');
+    await see(page, '[data-key="worker 0"] .state', /^online$/);
+    await page.locator('#concerns a').focus();
+    manager.state.troubles = [trouble('crash-loop', { slots: [1], times: 4 })];
+    manager.tick();
+    await see(page, '#concerns a:focus', /^api \(instance 1\) crashed 4 times within 1m/);
+    await page.keyboard.press('Enter');
+    await see(page, '.detail .concerns li.bad', /crashed 4 times.*nclust logs api --err$/);
+    await see(page, '.detail .state', 'crashing 3/3 !');
+    manager.state.troubles = [];
+    manager.tick();
+    await see(page, '.detail .state', /^online 3\/3$/);
+    await page.locator('.detail .concerns').waitFor({ state: 'hidden' });
   });
 
   test('the table shows how to start if there is no app', async () => {

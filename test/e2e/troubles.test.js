@@ -17,7 +17,7 @@ test('why without an app names each sick app with its cause and the next command
   expect(exitStatus).toBe(1);
   expect(stdout).toMatch(/^bad +blocks +does not answer: its event loop has been blocked for \d+s/m);
   expect(stdout).toMatch(/^ +nclust stack blocks$/m);
-  expect(stdout).toMatch(/^bad +crashes +it crashed \d+ times within .*exited with code 1.*crashes now"/m);
+  expect(stdout).toMatch(/^bad +crashes +crashed \d+ times within .*exited with code 1.*crashes now"/m);
   expect(stdout).toMatch(/^bad +port +could not listen on port \d+, which the app "healthy" holds/m);
   const list = await home.nclust('list');
   expect(list.stdout).toMatch(/\n3 apps need attention: nclust why\n$/);

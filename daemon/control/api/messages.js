@@ -39,7 +39,7 @@ export const messages = {
       params,
     );
     client.subscriptions.get(subscription)?.();
-    const hearsApps = !types || types.some((type) => type !== 'process:event');
+    const hearsApps = !types || types.some((type) => type !== 'process:event' && type !== 'trouble');
     const unfollow = control.journal.follow({
       wants: wanted(types, hearsApps),
       deliver: (event) => client.notifyEvent(subscription, event),
@@ -133,7 +133,8 @@ export async function queryAppMetadata(context) {
  * @returns {(event: FollowedEvent) => boolean}
  */
 function wanted(types, hearsApps) {
-  if (!types) return () => true;
+  // Earlier clients expect `process` in every event.
+  if (!types) return (event) => 'process' in event;
   return ({ type }) =>
     (hearsApps && type === 'process:missed') ||
     types.some((one) => (one.endsWith('*') ? type.startsWith(one.slice(0, -1)) : one === type));

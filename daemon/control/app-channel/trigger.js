@@ -84,8 +84,10 @@ function buildReply({ journal }, clock, { instanceId, action, timeoutMs, signal 
   const cancel = clock.after(timeoutMs, stop);
   signal.addEventListener('abort', stop);
   const unfollow = journal.follow({
-    wants: ({ type, process }) =>
-      process.instanceId === instanceId && (type === 'axm:reply' || type === 'process:event'),
+    wants: (event) =>
+      'process' in event &&
+      event.process.instanceId === instanceId &&
+      (event.type === 'axm:reply' || event.type === 'process:event'),
     deliver(event) {
       if ('event' in event) return event.event === 'exit' ? resolveReply({ outcome: 'exited' }) : undefined;
       const { data } = /** @type {{ data?: { action_name?: unknown, return?: unknown } }} */ (event);

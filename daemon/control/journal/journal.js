@@ -7,6 +7,7 @@ import { newSlotHistory, countRestarts } from '../state/slot-history.js';
 import { toLogEntry } from './process-events.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
+/** @import { TroubleEvent } from '../../../lib/shared/troubles.js' */
 /** @import { ProcessEvent, ProcessInEvent } from '../../../lib/shared/wire/protocol.js' */
 /** @import { AppMessage, AppMissed } from '../app-channel/messages.js' */
 /** @import { Parts } from '../context.js' */
@@ -20,7 +21,7 @@ import { toLogEntry } from './process-events.js';
  *   Happening
  */
 
-/** @typedef {ProcessEvent | AppMessage | AppMissed} FollowedEvent */
+/** @typedef {ProcessEvent | TroubleEvent | AppMessage | AppMissed} FollowedEvent */
 
 /**
  * @typedef {object} Follower

@@ -4,6 +4,7 @@ import { createSerial } from '../../../lib/shared/serial.js';
 import { isTooFar, remoteNotice, unservedNotice } from '../../../lib/shared/settings/listen-address.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
 
+/** @import { Trouble } from '../../../lib/shared/troubles.js' */
 /** @import { Unserved } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { ManagerLog, MetricsSettings } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
@@ -32,13 +33,14 @@ const RETRY_TICKS = 5;
 /**
  * @param {object} o
  * @param {Pick<Metrics, 'exported' | 'onTick'>} o.metrics
+ * @param {() => Trouble[]} o.troubles
  * @param {() => MetricsSettings} o.settings
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
  * @param {string} o.version
  * @returns {Exports}
  */
-export function createExports({ metrics, settings, clock, managerLog, version }) {
+export function createExports({ metrics, troubles, settings, clock, managerLog, version }) {
   /** @type {Outlet | null} */
   let server = null;
   /** @type {(OtlpSender & { url: string, sentAtMs: number }) | null} */
@@ -51,7 +53,7 @@ export function createExports({ metrics, settings, clock, managerLog, version })
   /** @returns {Promise<Family[]>} */
   async function collect() {
     const { buildFamilies } = await import('./families.js');
-    return buildFamilies(await metrics.exported(), version);
+    return buildFamilies(await metrics.exported(), troubles(), version);
   }
 
   async function syncServer() {

@@ -1,5 +1,6 @@
 import { stepEndMs } from './latency.js';
 
+/** @import { Trouble } from '../../../lib/shared/troubles.js' */
 /** @import { HostSample, HttpSample, WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { Exported } from './metrics.js' */
 
@@ -94,10 +95,11 @@ const CLASSES = /** @type {const} */ (['1xx', '2xx', '3xx', '4xx', '5xx']);
 
 /**
  * @param {Exported} exported
+ * @param {Trouble[]} troubles
  * @param {string} version
  * @returns {Family[]}  Without families that have no point.
  */
-export function buildFamilies({ sample, latencies }, version) {
+export function buildFamilies({ sample, latencies }, troubles, version) {
   const { host, manager, apps, workers } = sample;
   const own = Object.entries(manager).map(([process, of]) => ({ labels: { process }, of }));
   const points = (/** @type {Of} */ of) =>
@@ -139,6 +141,12 @@ export function buildFamilies({ sample, latencies }, version) {
       apps.flatMap(({ name, namespace, errorLines }) =>
         errorLines ? [{ labels: { app: name, namespace }, value: errorLines.total }] : [],
       ),
+    ),
+    family(
+      'gauge',
+      'trouble',
+      'Always 1: what is wrong with an app, until it ends.',
+      troubles.map(({ app, kind, level }) => ({ labels: { app, kind, level }, value: 1 })),
     ),
     ...GAUGES.map(([name, help, of]) => family('gauge', name, help, points(of))),
     ...COUNTERS.map(([name, help, of]) => family('counter', name, help, points(of))),

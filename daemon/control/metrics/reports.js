@@ -1,8 +1,11 @@
-import { BLOCKED_MS } from '../../../lib/shared/metrics.js';
 import { addPairs, noLatencies } from './latency.js';
 import { number, readHttp } from './lifetime-totals.js';
 
+/** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { HttpReport } from './lifetime-totals.js' */
+
+/** If the last report of an agent is older than this, its event loop counts as blocked. */
+const BLOCKED_MS = 3_000;
 
 /**
  * The report that an agent sends every second, or less often while it is idle. The agent makes it
@@ -183,4 +186,9 @@ function readReport(given) {
     connections: number(given?.connections),
     http: readHttp(given?.http),
   };
+}
+
+/** @param {Pick<WorkerSample, 'status' | 'isNode' | 'reportAgeMs'>} worker */
+export function isBlocked({ status, isNode, reportAgeMs }) {
+  return isNode && status === 'online' && isLate(reportAgeMs ?? 0);
 }

@@ -29,7 +29,7 @@ const GATHER_MS = 200;
 
 /**
  * @param {object} o
- * @param {Pick<Control, 'registry' | 'keeper' | 'askKeeper'>} o.control
+ * @param {Pick<Control, 'registry' | 'keeper' | 'askKeeper' | 'journal'>} o.control
  * @param {Pick<Parts, 'clock' | 'eventLog' | 'logs' | 'managerLog'>} o.parts
  * @param {Pick<Metrics, 'now' | 'trackOf' | 'history' | 'onTick'>} o.metrics
  * @param {LoggedEvent[]} o.past  Oldest first.
@@ -70,6 +70,7 @@ export function createTroubles({ control, parts, metrics, past }) {
     for (const { hasBegun, trouble } of found.changes) {
       const { id: _, ...about } = trouble;
       eventLog.note({ type: hasBegun ? 'trouble:began' : 'trouble:ended', ...about });
+      control.journal.send({ type: 'trouble', at: nowMs, hasBegun, ...trouble });
     }
     if (found.changes.length > 0) keep();
   }

@@ -182,12 +182,14 @@ const SHARED = [
   'lib/render/death.js',
   'lib/render/event-text.js',
   'lib/render/log-text.js',
+  'lib/render/troubles.js',
   'lib/render/why/answer.js',
   'lib/render/why/fold.js',
   'lib/shared/address.js',
   'lib/shared/death-text.js',
   'lib/shared/metrics.js',
   'lib/shared/shell-quote.js',
+  'lib/shared/troubles.js',
   'lib/shared/units.js',
 ];
 

@@ -7,7 +7,6 @@ const table = async () => (await import('../../render/list.js')).renderList;
 const jlist = async () => (await import('../../render/jlist.js')).renderJlist;
 const prettylist = async () => (await import('../../render/jlist.js')).renderPrettylist;
 const figures = async () => (await import('../../monit/snapshot.js')).renderSnapshot;
-const description = async () => (await import('../../render/describe.js')).renderDescribe;
 const environment = async () => (await import('../../render/environment.js')).renderEnv;
 const findings = async () => (await import('../../render/doctor.js')).renderDoctor;
 const report = async () => (await import('../../render/doctor.js')).renderReport;
@@ -78,7 +77,13 @@ export const INFORMATION = [
     brief: 'show all about an app, and why it last died',
     help: 'show everything about an app, and why it last died',
     examples: ['nclust describe api', 'nclust describe 0 --json'],
-    load: load(() => import('../../commands/describe.js'), 'describe', description),
+    load: async () => {
+      const [{ describe }, { renderDescribe, describeData }] = await Promise.all([
+        import('../../commands/describe.js'),
+        import('../../render/describe.js'),
+      ]);
+      return { run: describe, render: renderDescribe, json: describeData };
+    },
   },
   {
     name: 'why',
@@ -96,7 +101,7 @@ export const INFORMATION = [
       const [{ why }, { renderWhy, explainData }, { renderAttention, attentionData }] = await Promise.all([
         import('../../commands/why.js'),
         import('../../render/why/why.js'),
-        import('../../render/why/attention.js'),
+        import('../../render/attention.js'),
       ]);
       return {
         run: why,

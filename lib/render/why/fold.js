@@ -7,6 +7,9 @@ import { eventStyle, eventWords, isFinish } from '../event-text.js';
 
 /** @typedef {{ at: number, text: string, style: Style | null, events: number }} TimeLine */
 
+/** The cause of these troubles is an event, which has its own line. */
+const OF_EVENTS = new Set(['errored', 'crash-loop', 'deploy-halted', 'trigger-failed']);
+
 const BETWEEN_CRASHES = new Set(['started', 'ready', 'backoff']);
 
 /**
@@ -28,8 +31,9 @@ export function foldEvents(events) {
 
 /**
  * Leaves out events that another line shows: a start or a back-off whose outcome is known, an
- * instance that got ready as a step of a rollout, the exit of a program that finished its work, and
- * an exit that a user or a rollout requested, unless a signal of a user or SIGKILL ended it.
+ * instance that got ready as a step of a rollout, a trouble whose cause is an event, the exit of a
+ * program that finished its work, and an exit that a user or a rollout requested, unless a
+ * signal of a user or SIGKILL ended it.
  * @param {LoggedEvent[]} events
  */
 function withoutConsequences(events) {
@@ -46,6 +50,7 @@ function withoutConsequences(events) {
     events.flatMap(({ type, id }, at) => (type === 'started' || type === 'gave-up' ? [[id, at]] : [])),
   );
   return events.filter((event, at) => {
+    if (event.type === 'trouble:began') return !OF_EVENTS.has(event.kind);
     if (event.type === 'backoff') return at > (outcomes.get(event.id) ?? -1);
     if (event.type === 'started') return !explained.has(event.instanceId);
     if (event.type === 'ready') return !steps.has(event.instanceId);
@@ -117,7 +122,7 @@ function isOne(run) {
  * @param {LoggedEvent[]} deaths  Oldest first.
  * @returns {string}  "within 3s; the last time it exited with code 1 after 200ms".
  */
-export function describeRun(deaths) {
+function describeRun(deaths) {
   const last = deaths[deaths.length - 1];
   return `within ${formatSpan(deaths[0].at, last.at)}; the last time it ${eventWords(last)}`;
 }
@@ -126,7 +131,7 @@ export function describeRun(deaths) {
  * @param {{ slot?: number }[]} run
  * @returns {string}  "instances 0, 1 ", or "9 instances ". Empty if no slot is known.
  */
-export function nameSubject(run) {
+function nameSubject(run) {
   const slots = [...new Set(run.flatMap(({ slot }) => slot ?? []))].sort((a, b) => a - b);
   if (slots.length === 0) return '';
   if (slots.length > 6) return `${formatCount(slots.length, 'instance')} `;

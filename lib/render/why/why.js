@@ -1,15 +1,18 @@
-import { isAsked } from '../../shared/death-text.js';
-// Knows: the text of "nclust why": the answer in one line, and the timeline below it.
+// Knows: the text of "nclust why": the troubles, the state in one line, and the timeline below.
 // Must not: read a file or ask the manager. The dashboard page loads answer.js and fold.js too.
 // Start at: renderWhy(), then explain() and foldEvents().
 import { renderColumns } from '../table.js';
 import { toOneLine } from '../text.js';
 import { clockTime, formatAgo } from '../../figures/format.js';
+import { isAsked } from '../../shared/death-text.js';
+import { statusStyle } from '../slots.js';
 import { explain } from './answer.js';
+import { addWords, troubleLines } from '../attention.js';
 import { foldEvents } from './fold.js';
 
 /** @import { Story } from '../../commands/why.js' */
 /** @import { View } from '../list.js' */
+/** @import { ShownStatus } from '../../shared/wire/protocol.js' */
 /** @import { Paint } from '../paint.js' */
 
 /** @typedef {import('../../commands/why.js').Stories} Why */
@@ -31,11 +34,13 @@ export function explainData({ stories, isRunning, sinceMs, lines }, nowMs = Date
   return stories.map((story) => {
     const { status, text, next } = explain(story, { isRunning, nowMs });
     const events = story.events.filter(({ at }) => at >= sinceMs);
+    const troubles = story.troubles.map((trouble) => addWords(trouble, story.slots.length));
     return {
       app: story.name,
       status,
       answer: text,
-      next,
+      next: troubles[0]?.next ?? next,
+      troubles,
       waitingFor: describeWaiting(story),
       timeline: getLast(foldEvents(events), lines).map(({ style: _, ...line }) => line),
       events,
@@ -48,7 +53,7 @@ export function explainData({ stories, isRunning, sinceMs, lines }, nowMs = Date
  * @param {Omit<Why, 'stories'>} o
  * @param {View} view
  */
-function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
+function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs, columns }) {
   const answer = explain(story, { isRunning, nowMs });
   const timeline = foldEvents(story.events.filter(({ at }) => at >= sinceMs));
   const shown = getLast(timeline, lines);
@@ -62,8 +67,9 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
     { paint },
   ).map((line) => `  ${line}`);
   return `${[
-    paint(answer.status !== 'online' ? 'red' : answer.next === null ? 'green' : 'yellow', toOneLine(`${answer.text}.`)),
-    ...(answer.next ? [`Next: ${toOneLine(answer.next)}`] : []),
+    ...troubleLines(story.troubles, () => story.slots.length, { paint, nowMs, columns }),
+    paint(statusStyle(/** @type {ShownStatus} */ (answer.status)), toOneLine(`${answer.text}.`)),
+    ...(answer.next && story.troubles.length === 0 ? [`Next: ${toOneLine(answer.next)}`] : []),
     '',
     ...(left > 0
       ? [paint('dim', `  (${left} earlier: nclust why ${toOneLine(story.name)} --lines ${timeline.length})`)]

@@ -46,9 +46,10 @@ test('why names the cause of an app that is down, with or without a manager', as
   expect(answer).toMatchObject({ exitStatus: 0, stderr: '' });
   expect(answer.stdout).toMatch(
     pattern(
-      /^api is errored since .*: it crashed 4 times within .*; the last time it exited with code \d+/,
-      / after \S+, ".+" in crashes-at-boot\.js:2\.\n/,
-      /Next: nclust logs api --err\n/,
+      /^bad {2}api {2}is down and is no longer restarted: it crashed 4 times within .*; the last time it /,
+      /exited with code \d+ after \S+, ".+" in crashes-at-boot\.js:2, since .*\n/,
+      / +nclust logs api --err; then: nclust start api\n/,
+      /api is errored since .*\.\n/,
     ),
   );
   expect(answer.stdout).toMatch(
@@ -60,7 +61,7 @@ test('why names the cause of an app that is down, with or without a manager', as
   );
   expect(answer.stdout).toContain('Last output of instance 0');
   expect((await home.nclust('why', 'api', '--json')).json()).toMatchObject([
-    { app: 'api', status: 'errored', next: 'nclust logs api --err' },
+    { app: 'api', status: 'errored', troubles: [{ kind: 'errored', level: 'bad' }] },
   ]);
   expect(await home.nclust('why', 'nobody')).toMatchObject({
     exitStatus: 1,
@@ -71,7 +72,7 @@ test('why names the cause of an app that is down, with or without a manager', as
   const later = await home.nclust('why', 'api');
   expect(later).toMatchObject({
     exitStatus: 0,
-    stdout: expect.stringMatching(/^nclust is not running, .* it crashed 4 times/),
+    stdout: expect.stringMatching(/^nclust is not running, .* it exited with code \d+/),
   });
   expect(home.processes()).toEqual([]);
 });

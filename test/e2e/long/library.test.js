@@ -260,6 +260,22 @@ test('a manager that hangs makes a call time out and does no other harm', async 
   expect(await nclust.list()).toEqual([]);
 });
 
+test('a program gets the troubles of apps, and hears when one begins and ends', async () => {
+  const home = await sandbox();
+  const nclust = await open(home);
+  const events = nclust.events({ types: ['trouble'] });
+  await events.ready;
+  const app = { name: 'api', script: home.place('crashes-after'), env: { AFTER_MS: '50' } };
+  await nclust.start(app, { wait: false });
+  const about = { kind: 'crash-loop', level: 'bad', app: 'api', slots: [0] };
+  expect((await events.next()).value).toMatchObject({ type: 'trouble', hasBegun: true, ...about });
+  const [trouble] = await nclust.troubles('api');
+  expect(trouble).toMatchObject({ ...about, evidence: { last: { code: 1 } } });
+  await nclust.delete('api');
+  expect((await events.next()).value).toMatchObject({ type: 'trouble', hasBegun: false, id: trouble.id });
+  expect(await nclust.troubles()).toEqual([]);
+});
+
 test('events end by break, by return() while next() waits, and by a signal', async () => {
   const home = await sandbox();
   const nclust = await open(home);

@@ -50,3 +50,23 @@ export function death(changes = {}) {
     ...changes,
   };
 }
+
+const CRASHES = {
+  firstMs: 1_000_000,
+  lastMs: 1_060_000,
+  last: { cause: 'crash', code: 1, signal: null, uptimeMs: 350, words: 'Error: no database' },
+};
+
+export function trouble(kind = 'crash-loop', changes = {}) {
+  return {
+    id: `api:900000:${kind}`,
+    kind,
+    level: 'bad',
+    app: 'api',
+    slots: [0],
+    sinceMs: 1_000_000,
+    times: 3,
+    evidence: CRASHES,
+    ...changes,
+  };
+}

@@ -142,8 +142,8 @@ function list() {
   clearTimeout(listing);
   listing = setTimeout(() => {
     connection
-      ?.request('list')
-      .then(({ slots, notices }) => keep({ ...store, slots, notices }))
+      ?.request('list', { brief: true })
+      .then(({ notices }) => keep({ ...store, notices }))
       .catch(() => {}); // After a lost connection, turn() requests the list again.
   }, LIST_DEBOUNCE_MS);
 }

@@ -1,136 +1,57 @@
-import { clockTime, formatAgo, formatCount, formatDelay, formatPercent } from '../../../../lib/figures/format.js';
-import { groupByApp, mergeStatus, needsAttention } from '../../../../lib/figures/rows.js';
-import { eventWords } from '../../../../lib/render/event-text.js';
-import { isAsked } from '../../../../lib/shared/death-text.js';
-import { explain, listCrashes } from '../../../../lib/render/why/answer.js';
+import { clockTime, formatAgo, formatPercent } from '../../../../lib/figures/format.js';
+import { describeTrouble, describeTroubleSince } from '../../../../lib/render/troubles.js';
 import { foldEvents } from '../../../../lib/render/why/fold.js';
-import { findBlocked } from '../../../../lib/shared/metrics.js';
-import { el } from './dom.js';
+import { arrange, el, setText } from './dom.js';
+import { writeFragment } from './route.js';
 
 /** @import { LoggedEvent } from '../../../../lib/shared/event-log.js' */
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
-/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
-
-/** @typedef {{ level: 'bad' | 'warn', app: string | null, text: string }} Concern */
-
-/** Older crashes and events no longer need attention, in ms. */
-const LATELY_MS = 15 * 60_000;
-
-const TELLING = new Set([
-  'limit:memory',
-  'limit:channel',
-  'limit:logs',
-  'rollout:halted',
-  'rollout:rolled-back',
-  'trigger:failed',
-  'lost',
-  'manager:state-lost',
-  'manager:state-unwritten',
-]);
+/** @import { Level, Trouble } from '../../../../lib/shared/troubles.js' */
 
 /**
- * Worst first.
+ * @typedef {object} Concern
+ * @property {string} key
+ * @property {Level} level
+ * @property {string | null} app  Null: it concerns the machine or the manager.
+ * @property {string} text
+ * @property {string} next  A command or an advice. Empty: none.
+ */
+
+/**
  * @param {object} o
  * @param {MetricsSample} o.sample
- * @param {SlotStatus[]} o.slots
- * @param {LoggedEvent[]} o.events
  * @param {string[]} o.notices
  * @param {number} o.nowMs
- * @returns {Concern[]}
+ * @returns {Concern[]}  The troubles of apps first, the worst of them first.
  */
-export function findConcerns({ sample, slots, events, notices, nowMs }) {
-  const workersOf = groupByApp(sample.workers);
-  const eventsOf = new Map(sample.apps.map(({ name }) => [name, /** @type {LoggedEvent[]} */ ([])]));
-  for (const event of events) eventsOf.get(event.app ?? '')?.push(event);
-  const concerns = [
-    ...notices.map((text) => ({ level: /** @type {const} */ ('warn'), app: null, text })),
-    ...machine(sample.host),
-    ...sample.apps.flatMap(({ name }) => {
-      const workers = workersOf.get(name) ?? [];
-      const own = eventsOf.get(name) ?? [];
-      return [
-        ...standing(name, workers, { slots: slots.filter((slot) => slot.name === name), events: own, nowMs }),
-        ...heldUp(name, workers),
-        ...lately(own, nowMs),
-      ];
-    }),
-    ...lately(
-      events.filter(({ app }) => app === undefined),
-      nowMs,
-    ),
-  ];
-  return [...concerns.filter(({ level }) => level === 'bad'), ...concerns.filter(({ level }) => level === 'warn')];
-}
-
-/**
- * @param {string} name
- * @param {MetricsSample['workers']} workers
- * @param {{ slots: SlotStatus[], events: LoggedEvent[], nowMs: number }} about
- * @returns {Concern[]}
- */
-function standing(name, workers, { slots, events, nowMs }) {
-  const status = mergeStatus(workers);
-  if (needsAttention(status)) {
-    // The list may be older than the sample. Then it cannot explain the status.
-    const known = slots.some((slot) => slot.status === status)
-      ? explain({ name, slots, events }, { isRunning: true, nowMs }).text
-      : `${name} is ${status}`;
-    return [{ level: status === 'errored' ? 'bad' : 'warn', app: name, text: known }];
-  }
-  const crashes = listCrashes(events).filter(({ at }) => nowMs - at < LATELY_MS);
-  const last = crashes.at(-1);
-  if (!last) return [];
+export function listConcerns({ sample, notices, nowMs }) {
   return [
-    {
-      level: 'warn',
-      app: name,
-      text:
-        `${name}: ${formatCount(crashes.length, 'crash', 'crashes')} recently, the last ` +
-        `${formatAgo(last.at, nowMs)}: instance ${last.slot} ${eventWords(last)}`,
-    },
+    ...describeTroubles(sample.troubles ?? [], sample, nowMs),
+    ...notices.map((text) => warning(text, text)),
+    ...listFull(sample.host),
   ];
 }
 
 /**
- * @param {string} name
- * @param {MetricsSample['workers']} workers
- * @returns {Concern[]}
- */
-function heldUp(name, workers) {
-  const held = findBlocked(workers);
-  if (held.length === 0) return [];
-  const longest = Math.max(...held.map(({ reportAgeMs }) => reportAgeMs ?? 0));
-  return [
-    {
-      level: 'bad',
-      app: name,
-      text:
-        `${name}: the event loop of ` +
-        `${held.length === 1 ? `instance ${held[0].slot}` : formatCount(held.length, 'instance')} has been blocked ` +
-        `for ${formatDelay(longest)}`,
-    },
-  ];
-}
-
-/**
- * @param {LoggedEvent[]} events
+ * @param {Trouble[]} troubles
+ * @param {Pick<MetricsSample, 'apps'>} sample
  * @param {number} nowMs
  * @returns {Concern[]}
  */
-function lately(events, nowMs) {
-  const last = events.findLast(
-    (event) => TELLING.has(event.type) && nowMs - event.at < LATELY_MS && !isAsked(/** @type {any} */ (event)),
-  );
-  if (!last) return [];
-  const who = last.app === undefined ? '' : `${last.app}: ${last.slot === undefined ? '' : `instance ${last.slot} `}`;
-  return [{ level: 'warn', app: last.app ?? null, text: `${who}${eventWords(last)}, ${formatAgo(last.at, nowMs)}` }];
+export function describeTroubles(troubles, { apps }, nowMs) {
+  return troubles.map((trouble) => {
+    const { id, level, app } = trouble;
+    const instances = apps.find(({ name }) => name === app)?.workers;
+    const text = `${app} ${describeTroubleSince(trouble, { instances, nowMs })}`;
+    return { key: id, level, app, text, next: describeTrouble(trouble, instances).next };
+  });
 }
 
 /**
  * @param {MetricsSample['host']} host
  * @returns {Concern[]}
  */
-function machine({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBytes }) {
+function listFull({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBytes }) {
   /** @type {[string, number][]} */
   const full = [
     ['memory of this machine', memoryUsedBytes / memoryTotalBytes],
@@ -138,7 +59,48 @@ function machine({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBy
   ];
   return full
     .filter(([, share]) => share > 0.95)
-    .map(([what, share]) => ({ level: 'warn', app: null, text: `The ${what} is ${formatPercent(share * 100)} full` }));
+    .map(([what, share]) => warning(what, `The ${what} is ${formatPercent(share * 100)} full`));
+}
+
+/**
+ * @param {string} key
+ * @param {string} text
+ * @returns {Concern}
+ */
+function warning(key, text) {
+  return { key, level: 'warn', app: null, text, next: '' };
+}
+
+/**
+ * Keeps the items that are shown already, because a new link would lose the focus and a click.
+ * @param {HTMLElement} list
+ * @param {Concern[]} concerns
+ */
+export function showConcerns(list, concerns) {
+  const items = new Map([...list.children].map((item) => [/** @type {HTMLElement} */ (item).dataset.key, item]));
+  list.hidden = concerns.length === 0;
+  arrange(
+    list,
+    concerns.map(({ key, level, app, text, next }) => {
+      const item = items.get(key) ?? createItem(key, app);
+      item.className = level;
+      const [words, step] = /** @type {[Element, HTMLElement]} */ (/** @type {unknown} */ ([...item.children]));
+      setText(words, text);
+      setText(step, next);
+      step.hidden = next === '';
+      return item;
+    }),
+  );
+}
+
+/**
+ * @param {string} key
+ * @param {string | null} app
+ * @returns {Element}
+ */
+function createItem(key, app) {
+  const words = app === null ? el('span') : el('a', { href: writeFragment({ app }) });
+  return el('li', { 'data-key': key }, words, el('code'));
 }
 
 const SHOWN = 60;

@@ -1,8 +1,9 @@
 import { emptyTrend, extendTrend, mergeHistory } from '../../../../lib/figures/trends.js';
 import { explain } from '../../../../lib/render/why/answer.js';
 import { SERIES, STEPS } from '../../../../lib/shared/metrics.js';
+import { selectTroubles } from '../../../../lib/shared/troubles.js';
 import { listActions } from './actions.js';
-import { filterEvents, latestStamp, renderTimeline } from './attention.js';
+import { describeTroubles, filterEvents, latestStamp, renderTimeline, showConcerns } from './attention.js';
 import { createCharts } from './charts.js';
 import { detailRows, lastWords } from './describe.js';
 import { el, setText } from './dom.js';
@@ -11,6 +12,7 @@ import { writeFragment } from './route.js';
 import { createTable, showState } from './table.js';
 
 /** @import { AppSample, MetricsSample, WorkerSample } from '../../../../lib/shared/metrics.js' */
+/** @import { Trouble } from '../../../../lib/shared/troubles.js' */
 /** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Action } from './actions.js' */
 /** @import { createConnection } from './connection.js' */
@@ -65,6 +67,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   });
   const title = el('h1', { tabIndex: -1 });
   const state = el('span', { className: 'state' });
+  const concerns = el('ul', { className: 'concerns', 'aria-label': 'Needs attention', hidden: true });
   const answer = el('p', { className: 'answer' });
   const buttons = el('div', { className: 'actions' });
   const rights = el('p', { className: 'note' });
@@ -90,7 +93,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   const node = el(
     'article',
     { className: 'detail' },
-    el('header', {}, breadcrumb, titleRow, answer, rights),
+    el('header', {}, breadcrumb, titleRow, concerns, answer, rights),
     el('div', { className: 'column' }, chartsSection, workersSection, logPlace),
     el('div', { className: 'column' }, eventsSection, factsSection),
   );
@@ -119,7 +122,9 @@ export function createDetail({ place, connection, onGo, onAct }) {
     /** @type {AppSample | WorkerSample | undefined} */
     const own = (isApp ? sample.apps : sample.workers).find(isOurs);
     const mine = sample.workers.filter(isOurs);
-    showState(state, { workers: mine });
+    const troubles = selectTroubles(sample.troubles ?? [], mine);
+    showState(state, { workers: mine, troubles });
+    showConcerns(concerns, describeTroubles(troubles, sample, nowMs));
     state.hidden = mine.length === 0;
     showTitle(mine[0]);
     showActions(store, sample);
@@ -135,7 +140,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
       charts.show(trend);
     }
     showWorkers(store, nowMs);
-    showStory(store, own, nowMs);
+    showStory(store, own, { troubles, nowMs });
   }
 
   /** @param {{ name: string, id?: number }} one  An app or an instance. */
@@ -186,15 +191,15 @@ export function createDetail({ place, connection, onGo, onAct }) {
     const mine = sample?.workers.filter(({ name }) => name === target) ?? [];
     workersSection.hidden = !isApp || mine.length < 2;
     if (workersSection.hidden || !sample) return;
-    workers.update({ apps: [], workers: mine }, { sparks, nowMs });
+    workers.update({ apps: [], workers: mine, troubles: sample.troubles }, { sparks, nowMs });
   }
 
   /**
    * @param {Store} store
    * @param {AppSample | WorkerSample} own
-   * @param {number} nowMs
+   * @param {{ troubles: Trouble[], nowMs: number }} o
    */
-  function showStory({ events }, { name }, nowMs) {
+  function showStory({ events }, { name }, { troubles, nowMs }) {
     const about = filterEvents(events, { name, id: isApp ? null : (place.worker ?? null) });
     const now = latestStamp(about);
     if (now !== stamp) {
@@ -202,7 +207,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
       history.replaceChildren(renderTimeline(about, nowMs));
     }
     if (slots.length === 0) return;
-    setText(answer, `${explain({ name, slots, events: about }, { isRunning: true, nowMs }).text}.`);
+    setText(answer, `${explain({ name, slots, events: about, troubles }, { isRunning: true, nowMs }).text}.`);
     const all = detailRows(slots, nowMs);
     const dead = lastWords(slots);
     const stampOfFacts = JSON.stringify([all, dead]);

@@ -1,7 +1,6 @@
 import { formatBytes, formatCoarse, formatCount, formatPercent, formatRate } from '../../../../lib/figures/format.js';
-import { findConcerns } from './attention.js';
-import { attribute, findElement, el, setText } from './dom.js';
-import { writeFragment } from './route.js';
+import { listConcerns, showConcerns } from './attention.js';
+import { attribute, findElement, setText } from './dom.js';
 import { createSpark } from './sparkline.js';
 import { computeStaleMs } from './store.js';
 
@@ -15,7 +14,6 @@ export function createOverview() {
   const spark = createSpark();
   findElement('host-cpu').append(spark.node);
   let isAll = false;
-  let shown = '';
   const all = findElement('all-concerns');
   all.addEventListener('click', () => {
     isAll = true;
@@ -52,9 +50,9 @@ export function createOverview() {
     setText(findElement('f-errors'), failing > 0 ? `${formatRate(failing)} failed` : 'none failed');
     findElement('f-errors').classList.toggle('errors', failing > 0);
     spark.draw(store.sparks.get('host') ?? []);
-    const concerns = findConcerns({ ...store, sample, nowMs });
+    const concerns = listConcerns({ ...store, sample, nowMs });
     entitle(concerns, store);
-    showConcerns(concerns);
+    showBand(concerns);
   }
 
   /**
@@ -63,23 +61,16 @@ export function createOverview() {
    * @param {number} nowMs
    */
   function showTitle(store, nowMs) {
-    if (store.sample) entitle(findConcerns({ ...store, sample: store.sample, nowMs }), store);
+    if (store.sample) entitle(listConcerns({ ...store, sample: store.sample, nowMs }), store);
   }
 
   /** @param {Concern[]} concerns */
-  function showConcerns(concerns) {
+  function showBand(concerns) {
     const visible = isAll ? concerns : concerns.slice(0, SHOWN);
     all.hidden = visible.length === concerns.length;
     setText(all, `${concerns.length - visible.length} more`);
-    const now = JSON.stringify(visible);
-    if (now === shown) return;
-    shown = now;
     findElement('attention').hidden = concerns.length === 0;
-    findElement('concerns').replaceChildren(
-      ...visible.map(({ level, app, text }) =>
-        el('li', { className: level }, app === null ? text : el('a', { href: writeFragment({ app }) }, text)),
-      ),
-    );
+    showConcerns(findElement('concerns'), visible);
   }
 }
 

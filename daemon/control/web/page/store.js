@@ -2,7 +2,6 @@ import { addToSparks } from '../../../../lib/figures/trends.js';
 
 /** @import { LoggedEvent } from '../../../../lib/shared/event-log.js' */
 /** @import { MetricsHistory, MetricsSample, Points } from '../../../../lib/shared/metrics.js' */
-/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Phase, Welcome } from './connection.js' */
 
 /**
@@ -12,7 +11,6 @@ import { addToSparks } from '../../../../lib/figures/trends.js';
  * @property {MetricsSample | null} sample
  * @property {number} heardAt  Arrival of the sample, by the clock of this page.
  * @property {Map<string, Points>} sparks  CPU, by the key of a row; "host" is the machine.
- * @property {SlotStatus[]} slots
  * @property {string[]} notices
  * @property {LoggedEvent[]} events  Oldest first.
  */
@@ -27,7 +25,6 @@ export function emptyStore() {
     sample: null,
     heardAt: 0,
     sparks: new Map(),
-    slots: [],
     notices: [],
     events: [],
   };

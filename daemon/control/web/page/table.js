@@ -1,5 +1,5 @@
 import { formatRate } from '../../../../lib/figures/format.js';
-import { figureText, listRows, mergeStatus, SORTED, uptimeText, workerRows } from '../../../../lib/figures/rows.js';
+import { figureText, listRows, rowStatus, SORTED, uptimeText, workerRows } from '../../../../lib/figures/rows.js';
 import { arrange, attribute, el, setText } from './dom.js';
 import { writeFragment } from './route.js';
 import { createSpark } from './sparkline.js';
@@ -89,7 +89,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   }
 
   /**
-   * @param {Pick<MetricsSample, 'apps' | 'workers'>} sample
+   * @param {Pick<MetricsSample, 'apps' | 'workers' | 'troubles'>} sample
    * @param {{ filter?: string, sparks: Map<string, Points>, nowMs: number }} o
    */
   function update(sample, { filter, sparks, nowMs }) {
@@ -99,7 +99,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     const keep = isLively(sort.field) && isBusy ? held : null;
     if (!keep) sortedAt = nowMs;
     rows = isFlat
-      ? workerRows(sample.workers, { sort, held: keep })
+      ? workerRows(sample.workers, { sort, held: keep, troubles: sample.troubles ?? [] })
       : listRows({ sample, filter, sort, flipped, held: keep });
     held = new Map(rows.map(({ key }, at) => [key, at]));
     if (!held.has(current)) current = rows[0]?.key ?? '';
@@ -240,13 +240,14 @@ function cellText({ of, workers }, field, nowMs) {
 /**
  * Shows the state as a word, too, because not every user can distinguish the colours.
  * @param {Element} node
- * @param {Pick<FigureRow, 'workers'>} row
+ * @param {Pick<FigureRow, 'workers' | 'troubles'>} row
  */
-export function showState(node, { workers }) {
-  const status = mergeStatus(workers);
+export function showState(node, { workers, troubles }) {
+  const status = rowStatus({ workers, troubles });
   const online = workers.filter((worker) => worker.status === 'online').length;
   attribute(node, 'data-status', status);
-  setText(node, workers.length > 1 ? `${status} ${online}/${workers.length}` : status);
+  const sign = troubles.length > 0 ? ' !' : '';
+  setText(node, `${status}${workers.length > 1 ? ` ${online}/${workers.length}` : ''}${sign}`);
 }
 
 /**

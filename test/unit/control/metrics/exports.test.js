@@ -34,6 +34,7 @@ beforeEach(async () => {
   rig = await createMetricsRig();
   exports = createExports({
     metrics: rig.metrics,
+    troubles: () => [],
     settings: () => settings,
     clock: rig.clock,
     managerLog: (event, fields) => void events.push({ event, ...fields }),

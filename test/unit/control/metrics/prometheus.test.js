@@ -3,6 +3,7 @@ import { buildFamilies } from '../../../../daemon/control/metrics/families.js';
 import { toOtlp } from '../../../../daemon/control/metrics/otlp.js';
 import { expose } from '../../../../daemon/control/metrics/prometheus.js';
 import { readPrometheus } from '../../../helpers/prometheus.js';
+import { trouble } from '../../lib/slots.js';
 import { createMetricsRig, reportOf } from './metrics-rig.js';
 
 let rig;
@@ -16,11 +17,11 @@ beforeEach(async () => {
 
 const ids = () => rig.keeper.alive.map(({ instanceId }) => instanceId);
 
-async function families() {
-  return buildFamilies(await rig.metrics.exported(), '1.2.3');
+async function families(troubles = []) {
+  return buildFamilies(await rig.metrics.exported(), troubles, '1.2.3');
 }
 
-const read = async () => readPrometheus(expose(await families(), false));
+const read = async (troubles) => readPrometheus(expose(await families(troubles), false));
 
 /** By instance. */
 async function series(name) {
@@ -28,6 +29,14 @@ async function series(name) {
     (await read()).get(name)?.samples.map(({ labels, value }) => [labels.instance, value]) ?? [],
   );
 }
+
+test('an open trouble is a gauge of 1 with its app, kind and level, and is left out when it ends', async () => {
+  expect((await read([trouble('slow', { level: 'warn' })])).get('nclust_trouble')).toMatchObject({
+    type: 'gauge',
+    samples: [{ labels: { app: 'api', kind: 'slow', level: 'warn' }, value: 1 }],
+  });
+  expect((await read()).has('nclust_trouble')).toBe(false);
+});
 
 test('the text for Prometheus is valid, with the labels of each slot', async () => {
   rig.keeper.reports.set(ids()[0], reportOf(10, { http: { ...reportOf(10).http, latency: [0, 1, 12, 3, 79, 1] } }));
@@ -149,7 +158,7 @@ test('metrics that apps report are exported if they are numbers', () => {
     apps: [],
     workers: [worker],
   };
-  const custom = buildFamilies({ sample, latencies: new Map() }, '1').find(({ name }) => name === 'nclust_custom');
+  const custom = buildFamilies({ sample, latencies: new Map() }, [], '1').find(({ name }) => name === 'nclust_custom');
   expect(custom.points).toEqual([
     { labels: { app: 'api', instance: '0', namespace: 'default', name: 'queue', unit: 'jobs' }, value: 3 },
     { labels: { app: 'api', instance: '0', namespace: 'default', name: 'rate' }, value: 1.5 },

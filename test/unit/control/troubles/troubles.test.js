@@ -45,6 +45,22 @@ test('a trouble is listed, marked at its slot and logged, until its cause ends',
   expect(noted()).toEqual(['trouble:began api loop-blocked', 'trouble:ended api loop-blocked']);
 });
 
+test('followers that name the type hear when a trouble begins and ends, and others do not', async () => {
+  await start({ name: 'api' });
+  await rig.call('events', { types: ['trouble'], subscription: 'mine' });
+  await rig.call('events', { subscription: 'all' });
+  await report(2);
+  await rig.turn(5_000);
+  const heard = () => rig.happened.filter(({ type }) => type === 'trouble');
+  const about = { subscription: 'mine', type: 'trouble', app: 'api', kind: 'loop-blocked', level: 'bad', slots: [0] };
+  expect(heard()).toMatchObject([{ ...about, hasBegun: true, id: expect.any(String) }]);
+  await report(2);
+  expect(heard()).toMatchObject([
+    { hasBegun: true },
+    { ...about, hasBegun: false, id: heard()[0].id, at: expect.any(Number) },
+  ]);
+});
+
 test('an event is judged before the next answer', async () => {
   await start({ name: 'api' });
   await report(1);

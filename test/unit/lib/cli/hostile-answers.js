@@ -1,7 +1,7 @@
 import { checkSpec } from '../../../../lib/app-spec/check.js';
 import { notificationLine } from '../../../../lib/shared/wire/rpc.js';
 import { sampleOf } from '../monit/sample.js';
-import { death, slotStatus } from '../slots.js';
+import { death, slotStatus, trouble } from '../slots.js';
 
 /** Writes the clipboard, clears the screen, beeps, and hides, colours and reverses the text. */
 export const HOSTILE =
@@ -86,6 +86,12 @@ const REPLIES = [
   { id: 3, name: NAME, slot: 3, outcome: 'unreachable', reason: evil('gone') },
 ];
 
+const TROUBLES = [
+  trouble('port-taken', { app: NAME, evidence: { failure: SLOT.listenFailure } }),
+  trouble('failing', { app: NAME, slots: [], evidence: { share: 0.5, perS: 3, line: evil('Error: no') } }),
+  trouble(evil('of-later'), { app: NAME }),
+];
+
 const SAMPLE = sampleOf({
   [NAME]: [{ custom: { [evil('orders')]: { value: evil('3'), unit: evil('/s'), type: evil('gauge') } } }],
 });
@@ -106,7 +112,8 @@ export const ANSWERS = {
   sockets: () => ({
     sockets: [{ app: evil('api'), address: evil('::'), port: 80, users: [{ id: 0, slot: 0, pid: 7 }] }],
   }),
-  metrics: () => SAMPLE,
+  metrics: () => ({ ...SAMPLE, troubles: TROUBLES }),
+  troubles: () => ({ troubles: TROUBLES }),
   logs: ({ subscription }, socket) => {
     socket.write(
       notificationLine('log', { subscription, entries, missed: 1, missedOf: { [NAME]: 1 }, gap: true, gapOf: [NAME] }),

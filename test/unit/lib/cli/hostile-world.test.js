@@ -71,7 +71,7 @@ const WORDS = {
 };
 
 /** Exit statuses of commands that refuse something. @type {Record<string, number>} */
-const STATUS = { set: 2, config: 2, multiset: 2, trigger: 1, import: 1, diff: 2 };
+const STATUS = { set: 2, config: 2, multiset: 2, trigger: 1, import: 1, diff: 2, doctor: 1 };
 
 const QUIET = [
   'pid',

@@ -4,6 +4,7 @@ import { renderSnapshot } from '../../../../lib/monit/snapshot.js';
 import { createPaint } from '../../../../lib/render/paint.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { sampleOf } from '../monit/sample.js';
+import { trouble } from '../slots.js';
 
 const contextWith = (request) => ({
   home: '/nowhere',
@@ -13,7 +14,7 @@ const contextWith = (request) => ({
 });
 
 test('monit without a terminal returns the figures of all workers', async () => {
-  const sample = sampleOf({ api: 2, big: 20 });
+  const sample = { ...sampleOf({ api: 2, big: 20 }), troubles: [trouble('slow', { slots: [1] })] };
   const data = await monit(
     contextWith(async () => sample),
     [],
@@ -21,8 +22,10 @@ test('monit without a terminal returns the figures of all workers', async () => 
   );
   const text = renderSnapshot(data, { columns: null, paint: createPaint(0), nowMs: 0 });
   expect(text).toMatch(/^cpu 34\.0% of 4, memory 3\.0gb of 8\.0gb, load 0\.50 0\.40 0\.30\n/);
-  expect(text).toMatch(/│ api +│ +│ +│ online 2\/2 +│ 3\.0% +│ 100\.0mb/);
+  expect(text).toMatch(/│ api +│ +│ +│ online 2\/2 ! +│ 3\.0% +│ 100\.0mb/);
   expect(text).toMatch(/│ 21 │ └ 19 +│ 4021/);
+  expect(text).toMatch(/\napi needs attention: nclust why\n$/);
+  expect(data.sample.troubles).toEqual(sample.troubles);
 });
 
 test('monit suggests an update if the manager is too old', async () => {

@@ -3,6 +3,7 @@ import { layOut, firstVisible } from '../../../../lib/monit/layout.js';
 import { view } from '../../../../lib/monit/view.js';
 import { firstState, step } from '../../../../lib/monit/state.js';
 import { sampleOf } from './sample.js';
+import { trouble } from '../slots.js';
 import { SIZES, stage } from './stage.js';
 
 const EVERY = [1, 2, 5, 16, 24, 31, 50, 80].flatMap((rows) =>
@@ -39,7 +40,9 @@ test.each(EVERY.filter(({ columns }) => columns !== 139))('every page can be dra
 });
 
 test.each(SIZES)('the page at $columns x $rows shows apps, workers, charts, logs and the keys', (size) => {
-  const shown = stage(size, { type: 'sampled', sample: sampleOf({ api: 2, worker: [{ status: 'errored', cpu: 0 }] }) });
+  const troubles = [trouble('errored', { app: 'worker' })];
+  const sample = { ...sampleOf({ api: 2, worker: [{ status: 'errored', cpu: 0 }] }), troubles };
+  const shown = stage(size, { type: 'sampled', sample });
   shown.give({ type: 'log-began', query: 'a' });
   shown.give({
     type: 'logged',
@@ -48,7 +51,7 @@ test.each(SIZES)('the page at $columns x $rows shows apps, workers, charts, logs
   });
   const text = shown.text();
   expect(text).toMatch(/^ nclust {2}cpu 34% of 4/);
-  expect(text).toMatch(/2 apps {2}3 workers {2}1 needs attention/);
+  expect(text).toMatch(/2 apps, 1 needs attention {2}3 workers/);
   expect(text).toMatch(/^> +- api +online 2\/2 +3\.0%.* 100\.0mb/m);
   expect(text).toMatch(/^ +0 +└ 0 +online +1\.5%/m);
   expect(text).toMatch(/^ +2 +worker +errored ! +0\.0%/m);
@@ -57,6 +60,22 @@ test.each(SIZES)('the page at $columns x $rows shows apps, workers, charts, logs
   expect(text).toContain('! something red');
   expect(text).toMatch(/\? help {2}q quit/);
   expect(text).not.toContain('\u001b');
+});
+
+test('the selected row shows the words of its worst trouble', () => {
+  const size = { columns: 160, rows: 40 };
+  const troubles = [
+    trouble('crash-loop', { slots: [1] }),
+    trouble('slow', { slots: [], evidence: { p99Ms: 2_000, usualMs: 20, delayP99Ms: 1 } }),
+  ];
+  const shown = stage(size, { type: 'sampled', sample: { ...sampleOf({ api: 2, job: 1 }), troubles } });
+  expect(shown.text()).toMatch(/── api: 2 of 2 online · \(instance 1\) crashed 3 times within 1m; the l/);
+  expect(shown.text()).toMatch(/^> +- api +crashing 2\/2 !/m);
+  expect(shown.text()).toMatch(/^ +0 +└ 0 +online !/m);
+  expect(shown.text()).toMatch(/^ +1 +└ 1 +crashing !/m);
+  expect(shown.text()).toMatch(/^ +2 +job +online +1/m);
+  shown.type('j');
+  expect(shown.text()).toMatch(/── api, instance 0 · id 0 · online · answers slowly: 1 in 100/);
 });
 
 test('a wide page shows the row beside the table, with events below the logs', () => {

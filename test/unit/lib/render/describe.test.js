@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { describeDeath } from '../../../../lib/render/death.js';
-import { renderDescribe } from '../../../../lib/render/describe.js';
+import { describeData, renderDescribe } from '../../../../lib/render/describe.js';
 import { createPaint } from '../../../../lib/render/paint.js';
 import { checkSpec } from '../../../../lib/app-spec/check.js';
-import { death, slotStatus } from '../slots.js';
+import { death, slotStatus, trouble } from '../slots.js';
 import { pattern } from '../../../helpers/pattern.js';
 
 const view = { columns: null, paint: createPaint(0), nowMs: 1_065_000, options: {} };
@@ -186,12 +186,29 @@ test('the description begins with the state, the last death, and what the app wa
     pattern(
       /waiting restart: .*\n/,
       / {2}It waits for the next attempt in 3s\.\n/,
-      / {2}It last died at .*, 1m ago: exited with code 1 after 350ms, before it was up\. /,
-      /Of its last 2 exits, 2 were unplanned and in the last hour\.\n/,
-      / {2}Next: nclust why api, and nclust logs 0 --err\n/,
+      / {2}It last died at .*, 1m ago: exited with code 1 after 350ms, before it was up\.\n/,
     ),
   );
   expect(summary({ lastDeath: death({ cause: 'reload', by: 'reload' }) })).toContain('It last exited at');
+});
+
+test('describe begins with the troubles of the process, and its JSON has them with their words', () => {
+  const slots = [slotStatus({ troubles: ['crash-loop'] }), slotStatus({ id: 1, slot: 1, pid: 4712 })];
+  const troubles = [trouble()];
+  const [first, second] = renderDescribe({ slots, troubles }, view).split('Process 1');
+  expect(first).toMatch(
+    pattern(
+      /^Process 0: api\n {2}bad {2}api {2}crashed 3 times within 1m; the last time it exited with code 1 /,
+      /after 350ms, "Error: no database", since .* \(1m\)\n/,
+      / +nclust logs api --err\n {2}crashing: instance 0 of /,
+    ),
+  );
+  expect(rowsOf(first).status).toBe('crashing');
+  expect(second).not.toContain('crash');
+  expect(describeData({ slots, troubles })).toMatchObject([
+    { status: 'online', troubles: [{ kind: 'crash-loop', next: 'nclust logs api --err' }] },
+    { status: 'online', troubles: [] },
+  ]);
 });
 
 test('describe does not show the errors of a deleted app with the same log file', () => {

@@ -9,7 +9,10 @@ const render = (slots, { columns = null, hasColour = false, options = {} } = {})
   renderList({ slots }, { columns, paint: createPaint(hasColour ? 1 : 0), nowMs: NOW, options });
 
 const two = [
-  slotStatus({ id: 1, name: 'job', status: 'waiting restart', pid: 0, memoryBytes: 0, restarts: 12 }),
+  slotStatus({
+    ...{ id: 1, name: 'job', status: 'waiting restart', pid: 0, memoryBytes: 0, restarts: 12 },
+    troubles: ['descriptors'],
+  }),
   slotStatus({ id: 0, name: 'api', mode: 'cluster', pid: 471, cpu: 12.34 }),
 ];
 
@@ -21,6 +24,7 @@ test('the table has the columns of PM2, sorted by name', () => {
 │ 0  │ api  │ default   │ 1.2.3   │ cluster │ 471 │ 1m     │ 0  │ online            │ 12.3% │ 45.1mb │ root │ disabled │
 │ 1  │ job  │ default   │ 1.2.3   │ fork    │ N/A │ 0      │ 12 │ waiting restart ! │ 0%    │ 0b     │ root │ disabled │
 └────┴──────┴───────────┴─────────┴─────────┴─────┴────────┴────┴───────────────────┴───────┴────────┴──────┴──────────┘
+job needs attention: nclust why
 `);
 });
 
@@ -79,22 +83,48 @@ test('escape codes in a name have no effect, and wide letters keep the frame str
 });
 
 test('a slot that needs attention has a sign, with and without colours', () => {
-  const marked = (status) => /!/.test(render([slotStatus({ status })]));
-  expect(['errored', 'waiting restart'].map(marked)).toEqual([true, true]);
-  expect(['online', 'launching', 'stopping', 'stopped'].map(marked)).toEqual([false, false, false, false]);
+  const sick = slotStatus({ troubles: ['slow'] });
+  for (const hasColour of [true, false]) expect(render([sick], { hasColour })).toContain('online !');
+  expect(render([slotStatus({ status: 'errored' })])).not.toContain('!');
+  const three = [sick, { ...sick, id: 1 }, slotStatus({ id: 2, name: 'job', troubles: ['slow'] })];
+  expect(render(three)).toContain('\n2 apps need attention: nclust why\n');
+});
+
+test.each(['online', 'launching', 'waiting restart'])(
+  'an app in a crash loop that is %s is shown as crashing',
+  (status) => {
+    const sick = slotStatus({ status, troubles: ['crash-loop'] });
+    expect(render([sick])).toContain('│ crashing ! │');
+    expect(render([sick], { options: { miniList: true } })).toContain('status : crashing\n');
+    const group = [sick, slotStatus({ id: 1, slot: 1 })];
+    expect(render(group, { options: { group: true } })).toContain('│ 1 online, 1 crashing ! │');
+  },
+);
+
+test.each(['errored', 'stopped', 'stopping'])('an app that is %s is not shown as crashing', (status) => {
+  expect(render([slotStatus({ status, troubles: ['crash-loop'] })])).toContain(`│ ${status} ! │`);
 });
 
 test('--group puts the workers of each app below it', () => {
   const slots = [
     slotStatus({ id: 0, name: 'api', cpu: 10, memoryBytes: 1024 ** 2, startedAtMs: NOW - 60_000 }),
-    slotStatus({ id: 1, name: 'api', cpu: 5.5, memoryBytes: 1024 ** 2, restarts: 2, status: 'errored', pid: 0 }),
+    slotStatus({
+      id: 1,
+      name: 'api',
+      cpu: 5.5,
+      memoryBytes: 1024 ** 2,
+      restarts: 2,
+      status: 'errored',
+      pid: 0,
+      troubles: ['errored'],
+    }),
     slotStatus({ id: 2, name: 'one' }),
     slotStatus({ id: 3, name: 'two' }),
     slotStatus({ id: 4, name: 'two' }),
   ];
   const rows = render(slots, { options: { group: true } })
     .split('\n')
-    .slice(3, -2)
+    .slice(3, -3)
     .map((row) => row.split('│').map((cell) => cell.trim()));
   expect(rows.map((cells) => [1, 2, 6, 7, 8, 9, 10, 11].map((at) => cells[at]))).toEqual([
     ['', 'api (2)', '', '1m', '2', '1 online, 1 errored !', '15.5%', '2.0mb'],

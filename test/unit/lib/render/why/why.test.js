@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { selectApps, renderEvents } from '../../../../../lib/commands/events.js';
 import { why } from '../../../../../lib/commands/why.js';
 import { createPaint } from '../../../../../lib/render/paint.js';
-import { explain, listCrashes } from '../../../../../lib/render/why/answer.js';
+import { explain } from '../../../../../lib/render/why/answer.js';
 import { foldEvents } from '../../../../../lib/render/why/fold.js';
 import { renderWhy, explainData } from '../../../../../lib/render/why/why.js';
-import { slotStatus } from '../../slots.js';
+import { slotStatus, trouble } from '../../slots.js';
 import { pattern } from '../../../../helpers/pattern.js';
 
 const HOW = 'exited with code 1 after 200ms';
@@ -79,6 +79,16 @@ test('a different death begins another line', () => {
   ]);
 });
 
+test('the begin of a crash loop does not part its crashes, and other troubles are shown', () => {
+  const troubled = (kind, type) => event(9.5, type, { id: undefined, slot: undefined, kind, slots: [0], sinceMs: NOW });
+  const [first, ...rest] = loop(10, 16);
+  expect(texts([first, troubled('crash-loop', 'trouble:began'), ...rest, troubled('slow', 'trouble:ended')])).toEqual([
+    expect.stringContaining('instance 0 crashed 16 times'),
+    'instance 0 restarts in 100ms, after 16 unstable exits in a row',
+    'trouble over after 1s: it answered slowly',
+  ]);
+});
+
 test('a rollout shows its steps, and the exit of an old instance only if it was killed', () => {
   const old = (slot, more = {}) =>
     event(1, 'died', {
@@ -133,15 +143,14 @@ describe('the first line of why', () => {
       'errored',
       [slotStatus({ generation: 1, status: 'errored', pid: 0 })],
       [...loop(10, 16), event(3, 'gave-up', { crashes: 17 })],
-      `api is errored since 14:02:00 (3m): it crashed 16 times within 1m 30s; the last time it ${HOW}, "Error: ` +
-        'no database"',
+      `api is errored since 14:02:00 (3m): it ${HOW}, "Error: no database"`,
     ],
     [
       'in back-off',
       [slotStatus({ generation: 1, status: 'waiting restart', pid: 0, waitingFor: 'the next attempt in 3.2s' })],
       loop(2, 3),
-      `api is waiting restart since 14:03:00 (2m): it crashed 3 times within 12s; the last time it ${HOW}, ` +
-        '"Error: no database"; it waits for the next attempt in 3.2s',
+      `api is waiting restart since 14:03:12 (1m): it ${HOW}, "Error: no database"; it waits for the next ` +
+        'attempt in 3.2s',
     ],
     [
       'online',
@@ -153,33 +162,31 @@ describe('the first line of why', () => {
       'online after a crash',
       [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })],
       [death(4)],
-      `api is online since 14:01:00 (4m), after a crash: it ${HOW}, "Error: no database"`,
+      `api is online since 14:01:00 (4m), after it ${HOW}, "Error: no database"`,
     ],
     [
       'online after crashes',
       [online({ restarts: 2 })],
       [death(0.1), death(0.05)],
-      `api is online since 14:04:58 (2s), after 2 crashes within 3s; the last time it ${HOW}, "Error: no database"`,
+      `api is online since 14:04:58 (2s), after it ${HOW}, "Error: no database"`,
     ],
     [
       'one of two after crashes',
       [online({ restarts: 2 }), online({ id: 1, slot: 1, startedAtMs: NOW - 60 * MINUTE })],
       [death(0.1), death(0.05)],
-      `api is online; instance 0 since 14:04:58 (2s), after 2 crashes within 3s; the last time it ${HOW}, ` +
-        '"Error: no database"',
+      `api is online since 13:05:00 (1h); instance 0 since 14:04:58 (2s), after it ${HOW}, "Error: no database"`,
     ],
     [
       'each of two after a crash',
       [online({ startedAtMs: NOW - MINUTE, restarts: 1 }), online({ id: 1, slot: 1, restarts: 1 })],
       [death(1), death(0.05, { id: 1, slot: 1 })],
-      `api is online; instances 0, 1 since 14:04:58 (2s), after 2 crashes within 57s; the last time it ${HOW}, ` +
-        '"Error: no database"',
+      `api is online since 14:04:00 (1m); instance 1 since 14:04:58 (2s), after it ${HOW}, "Error: no database"`,
     ],
     [
       'online for long after a crash',
       [online({ startedAtMs: NOW - 180 * MINUTE, restarts: 1 })],
       [death(180)],
-      `api is online since 11:05:00 (3h); it last died at 11:05:00, 3h ago: it ${HOW}, "Error: no database"`,
+      `api is online since 11:05:00 (3h), after it ${HOW}, "Error: no database"`,
     ],
     [
       'one of two, long after a crash',
@@ -188,14 +195,13 @@ describe('the first line of why', () => {
         online({ id: 1, slot: 1, startedAtMs: NOW - 180 * MINUTE }),
       ],
       [death(60)],
-      `api is online since 11:05:00 (3h); instance 0 last died at 13:05:00, 1h ago: it ${HOW}, "Error: ` +
-        'no database"',
+      `api is online since 11:05:00 (3h); instance 0 since 13:05:00 (1h), after it ${HOW}, "Error: no database"`,
     ],
     [
-      'online after a reset and a crash',
-      [online({ restarts: 1 })],
+      'online after a crash and a reset',
+      [online({ restarts: 0 })],
       [death(3), death(2), death(0.05)],
-      `api is online since 14:04:58 (2s), after a crash: it ${HOW}, "Error: no database"`,
+      'api is online since 14:04:58 (2s)',
     ],
     [
       'a reload after crashes',
@@ -241,7 +247,7 @@ describe('the first line of why', () => {
       'a crash after a reload',
       [online({ generation: 2, restarts: 3 })],
       [death(3), began(2), death(0.05, { generation: 2 })],
-      `api is online since 14:04:58 (2s), after a crash: it ${HOW}, "Error: no database"`,
+      `api is online since 14:04:58 (2s), after it ${HOW}, "Error: no database"`,
     ],
     [
       'launching after a restart',
@@ -259,14 +265,13 @@ describe('the first line of why', () => {
       'a halted reload whose new instance crashed',
       [online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 })],
       [began(3), death(2, { generation: 2 }), halt(2)],
-      'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1',
+      'api is online since 13:05:00 (1h)',
     ],
     [
       'a halted reload after a crash of the old ones',
       [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })],
       [death(4, { words: 'Error: old' }), began(3), death(2, { generation: 2 }), halt(2)],
-      `api is online since 14:01:00 (4m), after a crash: it ${HOW}, "Error: old", but its last reload ` +
-        'was halted at 14:03:00: instance 0 exited with code 1',
+      `api is online since 14:01:00 (4m), after it ${HOW}, "Error: old"`,
     ],
     [
       'a halted reload amid crashes',
@@ -279,15 +284,13 @@ describe('the first line of why', () => {
         death(3),
         event(3, 'gave-up', { crashes: 2 }),
       ],
-      `api is errored since 14:02:00 (3m): it crashed 2 times within 2m; the last time it ${HOW}, "Error: no ` +
-        'database"; its last reload was halted at 14:01:00: instance 0 exited with code 1',
+      `api is errored since 14:02:00 (3m): it ${HOW}, "Error: no database"`,
     ],
     [
       'a halted reload of an errored app',
       [slotStatus({ status: 'errored', pid: 0, generation: 1 })],
       [death(9), event(9, 'gave-up', { crashes: 1 }), began(3), death(2, { generation: 2 }), halt(2)],
-      `api is errored since 13:56:00 (9m): it ${HOW}, "Error: no database"; its last ` +
-        'reload was halted at 14:03:00: instance 0 exited with code 1',
+      `api is errored since 13:56:00 (9m): it ${HOW}, "Error: no database"`,
     ],
     [
       'stopped',
@@ -300,18 +303,6 @@ describe('the first line of why', () => {
       [slotStatus({ status: 'launching', startedAtMs: NOW - 2_000, waitingFor: '"ready" from the app, 3s left' })],
       [],
       'api is launching since 14:04:58 (2s); it waits for "ready" from the app, 3s left',
-    ],
-    [
-      'a halted reload',
-      [slotStatus({ startedAtMs: NOW - 60 * MINUTE })],
-      [event(2, 'rollout:halted', { id: undefined, reason: 'instance 0 exited with code 1' })],
-      'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1',
-    ],
-    [
-      'added again after a halted reload',
-      [online()],
-      [halt(2), event(1, 'added', { id: undefined })],
-      'api is online since 14:04:58 (2s)',
     ],
     [
       'some instances',
@@ -344,51 +335,14 @@ describe('the first line of why', () => {
 });
 
 test.each([
-  [
-    [slotStatus({ id: 3 })],
-    [0],
-    'api is online since .+, but does not answer: its event loop has been blocked for 34s',
-  ],
-  [
-    [slotStatus({ id: 3 }), slotStatus({ id: 4, slot: 1 })],
-    [0],
-    'api is online since .+, but instance 0 does not answer: its event loop has been blocked for 34s',
-  ],
-  [
-    [slotStatus({ id: 3 }), slotStatus({ id: 4, slot: 1 })],
-    [0, 1],
-    'api is online since .+, but instances 0, 1 do not answer: their event loops have been blocked for up to 34s',
-  ],
-])('why of workers with a blocked event loop (%#)', (slots, held, text) => {
-  const blocked = held.map((slot) => ({ id: 3 + slot, slot, name: 'api', reportAgeMs: 34_000 - slot }));
-  expect(explain({ name: 'api', slots, events: [], blocked }, { isRunning: true, nowMs: NOW })).toEqual({
-    status: 'online',
-    text: expect.stringMatching(new RegExp(`^${text}$`)),
-    next: 'nclust stack 3',
-  });
-});
-
-test.each([
-  ['online', 3, 'nclust logs api --err'],
-  ['online', 30, null],
-  ['launching', 3, 'nclust logs api --err'],
-  ['launching', 30, 'nclust logs api'],
-])('why of an app that is %s, and crashed %s minutes ago, ends with: %s', (status, minutesAgo, next) => {
-  const slots = [online({ status, restarts: 1 })];
-  expect(explain({ name: 'api', slots, events: [death(minutesAgo)] }, { isRunning: true, nowMs: NOW }).next).toBe(next);
-});
-
-test('why of an app that cannot listen ends with the advice of doctor', () => {
-  const listenFailure = { address: null, port: 80, family: 6, code: 'EADDRINUSE', app: null, holder: null };
-  const slots = [slotStatus({ generation: 1, status: 'waiting restart', pid: 0 })];
-  expect(
-    explain({ name: 'api', slots, events: [death(1, { listenFailure })] }, { isRunning: true, nowMs: NOW }),
-  ).toMatchObject({
-    text: expect.stringContaining(
-      'it could not listen on port 80, which another program holds, and exited with code 1',
-    ),
-    next: 'Give it another port, or end the program that holds this one',
-  });
+  ['stopped', 'nclust start api'],
+  ['launching', 'nclust logs api'],
+  ['waiting restart', 'nclust logs api --err'],
+  ['online', null],
+])('why of an app that is %s and has no trouble ends with: %s', (status, next) => {
+  expect(explain({ name: 'api', slots: [online({ status })], events: [] }, { isRunning: true, nowMs: NOW }).next).toBe(
+    next,
+  );
 });
 
 test('why does not show a finished job as crashed', () => {
@@ -402,7 +356,6 @@ test('why does not show a finished job as crashed', () => {
     'api is stopped since 14:04:00 (1m): it finished with code 0 after 592ms',
   );
   expect(texts(events)).toEqual(['instance 0 has finished its work, and is not restarted']);
-  expect(listCrashes(events)).toEqual([]);
   const failed = events.map((one) => (one.type === 'died' ? { ...one, code: 1 } : one));
   expect(explain({ name: 'api', slots, events: failed }, { isRunning: true, nowMs: NOW }).text).toBe(
     'api is stopped since 14:04:00 (1m): it exited with code 1 after 592ms',
@@ -410,7 +363,7 @@ test('why does not show a finished job as crashed', () => {
 });
 
 const data = (events, more = {}) => ({
-  stories: [{ name: 'api', slots: [slotStatus({ generation: 1, status: 'errored', pid: 0 })], events }],
+  stories: [{ name: 'api', slots: [slotStatus({ generation: 1, status: 'errored', pid: 0 })], events, troubles: [] }],
   isRunning: true,
   sinceMs: 0,
   lines: 30,
@@ -427,6 +380,41 @@ test('the timeline shows times and the last output, and escape codes have no eff
   );
   expect(text).toContain('Last output of instance 0 (13:55:18, 9m ago)\n  Error: no database\n  at ?[2J\n');
   expect(text).not.toContain('\u001b');
+});
+
+test('why begins with the troubles of the app, and the answer does not repeat them', () => {
+  const { stories, ...more } = data([death(3)]);
+  const last = { cause: 'crash', code: 1, signal: null, uptimeMs: 200, words: 'Error: no database' };
+  const sick = {
+    ...more,
+    stories: [
+      {
+        ...stories[0],
+        troubles: [
+          trouble('errored', {
+            sinceMs: NOW - 4 * MINUTE,
+            times: 16,
+            evidence: { firstMs: NOW - 4 * MINUTE, lastMs: NOW - 3 * MINUTE, last },
+          }),
+        ],
+      },
+    ],
+  };
+  expect(renderWhy(sick, view)).toMatch(
+    pattern(
+      /^bad {2}api {2}is down and is no longer restarted: it crashed 16 times within 1m; the last time it /,
+      /exited with code 1 after 200ms, "Error: no database", since 14:01:00 \(4m\)\n/,
+      / +nclust logs api --err; then: nclust start api\n/,
+      /api is errored since 14:02:00 \(3m\)\.\n\n/,
+    ),
+  );
+  expect(explainData(sick, NOW)).toMatchObject([
+    {
+      answer: 'api is errored since 14:02:00 (3m)',
+      next: 'nclust logs api --err; then: nclust start api',
+      troubles: [{ kind: 'errored', level: 'bad', text: expect.stringContaining('crashed 16 times') }],
+    },
+  ]);
 });
 
 test('why shows the end of a long timeline, and how to see the rest', () => {
@@ -448,13 +436,6 @@ test('why reports that there was no event since a time, and how to see all', () 
   expect(renderWhy(data([event(9, 'added')], { lines: 0 }), view)).not.toContain('nothing about it');
 });
 
-test('a crash before a start, restart or reload is not a reason, unless that reload was undone', () => {
-  expect(listCrashes([death(3), began(2)])).toEqual([]);
-  expect(listCrashes([death(3), event(2, 'stop')])).toEqual([]);
-  const old = death(3);
-  expect(listCrashes([old, began(2), death(1, { generation: 2 }), halt(1)])).toEqual([old]);
-});
-
 test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])(
   'an invalid option (%o) is refused with the help of why',
   async (options) => {
@@ -470,7 +451,9 @@ test('the JSON has the answer, the timeline, and each event', () => {
   expect(explained).toMatchObject({
     app: 'api',
     status: 'errored',
-    answer: expect.stringContaining('it crashed 4 times'),
+    answer: expect.stringContaining(`it ${HOW}`),
+    next: 'nclust logs api --err',
+    troubles: [],
     timeline: [{ events: 4 }, { text: expect.stringContaining('restarts in 100ms') }],
   });
   expect(explained.events).toHaveLength(12);
