@@ -37,6 +37,10 @@ export interface Death {
   by: string | null;
   uptimeMs: number;
   wasReady: boolean;
+  /** The line of its stderr with the reason. */
+  words?: string;
+  /** Where the error arose in the app: `render (report.js:31)`. */
+  frame?: string;
   /** The last lines of its stderr. */
   lastLines: string[];
 }

@@ -177,7 +177,7 @@ function shownSlot(slot) {
       Object.fromEntries(SLOT_FIELDS.map((key) => [key, slot[key]]))
     ),
     shipping: shipping.map((one) => ({ ...one, target: shortTarget(one.target) })),
-    lastDeath: lastDeath && { ...lastDeath, lastLines: [] },
+    lastDeath: lastDeath && { ...lastDeath, words: undefined, frame: undefined, lastLines: [] },
   };
 }
 

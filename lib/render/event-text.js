@@ -34,9 +34,11 @@ const WORDS = {
   'rollout:step': ({ step, of }) => `is up: ${step} of ${of} replaced`,
   'rollout:window': () => 'all are replaced; the old ones are kept until the rollback window closes',
   'rollout:done': ({ generation }) => `the reload is done: generation ${generation} serves`,
-  'rollout:halted': ({ reason, generation }) =>
-    `the reload to generation ${generation} was halted: ${reason}; the old instances keep serving`,
-  'rollout:rolled-back': ({ reason, generation }) => `generation ${generation} was rolled back: ${reason}`,
+  'rollout:halted': (event) =>
+    `the reload to generation ${event.generation} was halted: ${event.reason}${quoteErrorLine(event)}; ` +
+    'the old instances keep serving',
+  'rollout:rolled-back': (event) =>
+    `generation ${event.generation} was rolled back: ${event.reason}${quoteErrorLine(event)}`,
   'limit:memory': ({ by }) => `is above its memory limit (${withoutPrefix(by)}), and is replaced`,
   'limit:channel': ({ reason }) => `runs without a channel to the manager until it is restarted (${reason})`,
   'limit:logs': ({ reason }) => `writes more than can be kept: lines are lost (${reason})`,
@@ -97,9 +99,17 @@ export function eventWords(event) {
 
 /** @param {LoggedEvent} event */
 export function eventStyle(event) {
-  if (event.type === 'died' && isAsked(event) && event.signal !== 'SIGKILL') return null;
+  if (event.type === 'died' && isAsked(event) && !hadToBeKilled(event)) return null;
   if (event.type.startsWith('manager:')) return 'magenta';
   return Object.hasOwn(STYLES, event.type) ? STYLES[event.type] : null;
+}
+
+/**
+ * Whether nclust asked the instance to exit, and then killed it.
+ * @param {LoggedEvent} event
+ */
+function hadToBeKilled({ cause, signal }) {
+  return signal === 'SIGKILL' && cause !== 'signal';
 }
 
 /**

@@ -23,11 +23,11 @@ const REQUESTED = {
 };
 
 /**
- * Whether a user or a rollout requested the exit.
+ * Whether a user or a rollout requested the exit. It is then not a crash.
  * @param {Record<string, any>} death
  */
-export function isAsked({ cause }) {
-  return Object.hasOwn(REQUESTED, cause);
+export function isAsked({ cause, by }) {
+  return Object.hasOwn(REQUESTED, cause) || (cause === 'signal' && Boolean(by));
 }
 
 /**
@@ -36,53 +36,45 @@ export function isAsked({ cause }) {
  * @param {{ listenTimeoutMs: number } | null} [spec]
  */
 export function describeEnd(death, spec = null) {
-  const { cause, by, code, signal, uptimeMs = 0, words, lastLines = [words ?? ''] } = death;
+  const { cause, by, code, signal, uptimeMs = 0, words } = death;
   const after = uptimeMs > 0 ? ` after ${formatDuration(uptimeMs)}` : '';
   const note = by ? ` (${by})` : '';
-  const how = signal ? `was ended by ${signal}` : typeof code === 'number' ? `exited with code ${code}` : 'ended';
+  const how = signal
+    ? `was ${signal === 'SIGKILL' ? 'killed' : 'ended'} by ${signal}`
+    : typeof code === 'number'
+      ? `exited with code ${code}`
+      : 'ended';
+  if (cause === 'signal' && !by) return `${how} from outside${after}`;
+  if (cause === 'signal')
+    return signal
+      ? `${how}, which nclust sendSignal sent${after && `,${after}`}`
+      : `${how}${after}, after nclust ${by}`;
   if (isAsked(death))
     return (
       `${signal === 'SIGKILL' ? 'did not exit in time and was killed' : how}${after}: ${REQUESTED[cause]}` +
       (by && by !== cause ? ` by ${by}` : '')
     );
-  if (cause === 'spawn-failed') return ['could not be started', ...lastLines.filter(Boolean)].join(': ');
+  if (cause === 'spawn-failed') return `could not be started${words ? `: ${words}` : ''}`;
   if (cause === 'out-of-memory') return `ran out of memory${after}${note}`;
   const reason = death.listenFailure ? describeListenFailure(death.listenFailure) : null;
   if (cause === 'boot-timeout')
     return reason
       ? `${reason}, and did not listen on another address`
       : `was not ready in ${spec ? formatDuration(spec.listenTimeoutMs) : 'time'}${note}`;
-  if (signal) return `${how}${after}${note || (cause === 'signal' ? ', from outside nclust' : '')}`;
+  if (signal) return `${how}${after}${note}`;
   if (reason) return `${reason}, and ${how}${after}`;
   return `${how}${after}${code === 0 ? ` (${CLEAN_EXIT})` : ''}`;
 }
 
-/** Lines that name the reason: "TypeError: ...", "Error [ERR_X]: ...", "panic: ...". */
-const TELLING =
-  /^\s*(?:Uncaught\s+)?(?:[\w$.]*(?:Error|Exception)\b(?: \[[^\]]+\])?|panic|fatal(?: error)?|Traceback.*)\s*:\s*\S/i;
-
-const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
-
-const LINE_MAX_CHARS = 300;
-
 /**
- * @param {string[]} lines  Oldest first.
- * @returns {string}  The line that names the reason, or else the last line that is not part of a
- *   stack trace. Empty: there is no such line.
+ * Follows describeEnd(). Empty if the app has written no such line, or if the text of describeEnd()
+ * contains its reason.
+ * @param {Record<string, any>} death  A Death, a NotUp, or the event of a death or of a failed reload.
+ * @returns {string}  `, "TypeError: no rows" in render (report.js:31)`.
  */
-export function findErrorLine(lines) {
-  const line = lines.findLast((one) => TELLING.test(one)) ?? lines.findLast((one) => !AROUND.test(one)) ?? '';
-  return line.trim().slice(0, LINE_MAX_CHARS);
-}
-
-/**
- * Follows describeEnd().
- * @param {Record<string, any>} death
- * @returns {string}  `, "Error: ..."`. Empty if the app has written no such line.
- */
-export function quoteErrorLine({ cause, words, lastLines = [] }) {
-  const line = cause === 'spawn-failed' ? '' : (words ?? findErrorLine(lastLines));
-  return line && `, "${line}"`;
+export function quoteErrorLine({ cause, words, frame, listenFailure }) {
+  if (!words || cause === 'spawn-failed' || (listenFailure && words.includes(listenFailure.code))) return '';
+  return `, "${words}"${frame ? ` in ${frame}` : ''}`;
 }
 
 /**

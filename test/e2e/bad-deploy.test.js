@@ -57,6 +57,24 @@ describe('a reload to bad code', () => {
     },
   );
 
+  test('a reload of several apps prints one line for each app, the failed app last', async () => {
+    const home = await sandbox();
+    const bad = await serve(home, 'serves-all', { name: 'bad', instances: 2 });
+    await home.app('http-echo', { name: 'web' });
+    deploy(home, bad, fixtureCode('crashes-at-boot'));
+    const { exitStatus, stderr } = await home.nclust('reload', 'all');
+    expect(exitStatus).toBe(1);
+    expect(stderr.split('\n')).toEqual([
+      'nclust: 1 of 2 apps failed.',
+      '  web  done, 1 instance',
+      expect.stringMatching(
+        /^ {2}bad {2}failed: instance 0 exited .*, "Error: .*database is not there" in .*; the old .* 1$/,
+      ),
+      'next: nclust logs bad --err',
+      '',
+    ]);
+  });
+
   test('--max-surge 2 lets at most two workers try bad code', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 3 });

@@ -87,7 +87,7 @@ export const RULES = {
   'daemon/control/state': ['policy', 'lib/app-spec', 'lib/shared'],
   'daemon/control/status': ['rollout', 'spawn', 'state', 'lib/app-spec', 'lib/shared'],
   'daemon/control/triggers': ['requests', 'spawn', 'state', 'status', 'lib/app-spec', 'lib/shared'],
-  'daemon/control/troubles': ['state', 'status', 'lib/shared'],
+  'daemon/control/troubles': ['metrics', 'state', 'status', 'lib/shared'],
   'daemon/control/update': ['lib/shared'],
   'daemon/control/web': ['api', 'lib/app-spec', 'lib/shared'],
   'daemon/control/web/page': ['lib/figures', 'lib/render', 'lib/shared'],

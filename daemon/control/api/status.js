@@ -1,10 +1,10 @@
+import { waitForApps } from '../apply/outcome.js';
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
 import { listOutputNotices, listSharedFileNotices } from '../logs/place.js';
 import { selectIds } from '../requests/change.js';
-import { waitFor } from '../requests/progress.js';
 import { isAppScope } from '../state/registry.js';
 import { describeRollback } from '../rollout/reload-error.js';
 import { describeLackingReady } from '../../../lib/app-spec/channel.js';
@@ -173,7 +173,7 @@ export function allSlotIds({ control }) {
  * @returns {Promise<SlotStatus[]>}
  */
 export async function awaitStatuses(context, receipt, client, { wait, progress }) {
-  if (wait) await waitFor(context, receipt, client, progress);
+  if (wait) await waitForApps(context, receipt, client, { progress, isFromFile: false });
   return affectedStatuses(context, receipt);
 }
 

@@ -1,10 +1,17 @@
 import { NclustError } from '../../../lib/shared/errors.js';
+import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { waitWithProgress } from '../requests/progress.js';
+import { findApp } from '../state/desired.js';
+import { listSeats } from '../state/registry.js';
 
-/** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
+/** @import { FailedApp, NotUp } from '../../../lib/shared/wire/protocol.js' */
 /** @import { ChangeContext } from '../requests/change.js' */
 /** @import { WaitingClient } from '../requests/progress.js' */
 /** @import { Receipt } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
+
+/** Errors of one app. Any other error concerns the whole request. */
+const APP_CODES = ['ERR_NCLUST_NOT_UP', 'ERR_NCLUST_RELOAD_FAILED', 'ERR_NCLUST_ROLLED_BACK'];
 
 /**
  * Waits for every app, even if one fails, because the apps do not depend on one another.
@@ -12,9 +19,10 @@ import { waitWithProgress } from '../requests/progress.js';
  * @param {Receipt} receipt
  * @param {WaitingClient} client
  * @param {{ progress: boolean, isFromFile?: boolean }} o
- * @returns {Promise<void>}  Rejects with ERR_NCLUST_APPLY_FAILED if an app failed. Rejects with the
- *   original error if it does not come from an app, or if `isFromFile` is false and only one app
- *   failed.
+ * @returns {Promise<void>}  If an app failed, rejects with ERR_NCLUST_APPLY_FAILED. If `isFromFile`
+ *   is false, and one app failed or the receipt has no plan, rejects with the code of the app.
+ *   `data.apps` has the failed apps, and `data.done` the others. Rejects with the original error if
+ *   the request has only one app, or if the error concerns the whole request.
  */
 export async function waitForApps(context, receipt, client, { progress, isFromFile = true }) {
   const names = [...new Set(receipt.about.map(({ name }) => name))];
@@ -26,8 +34,11 @@ export async function waitForApps(context, receipt, client, { progress, isFromFi
   const failed = outcomes.flatMap((outcome, at) =>
     outcome.status === 'rejected' ? [{ name: names[at], error: outcome.reason }] : [],
   );
-  if (failed.length === 1 && !isFromFile) throw failed[0].error;
-  if (failed.length > 0) throw applyError(failed, receipt.plan ?? []);
+  if (failed.length === 0) return;
+  const other = failed.find(({ error }) => !APP_CODES.includes(error?.code));
+  if (other) throw other.error;
+  if (names.length === 1 && !isFromFile) throw failed[0].error;
+  throw combineErrors(context.control.registry, receipt, failed, isFromFile);
 }
 
 /**
@@ -41,30 +52,51 @@ function buildReceipt(receipt, name) {
 }
 
 /**
- * @param {{ name: string, error: unknown }[]} failed
- * @param {NonNullable<Receipt['plan']>} plan
+ * @param {Registry} registry
+ * @param {Receipt} receipt
+ * @param {{ name: string, error: NclustError }[]} failed
+ * @param {boolean} isFromFile
  */
-function applyError(failed, plan) {
-  const errors = failed.map(({ error }) => error);
-  const known = errors.filter((error) => error instanceof NclustError);
-  // An error that does not come from an app: a bug in nclust, or the manager is shutting down.
-  const other = errors.find((error) => !(error instanceof NclustError) || error.code === 'ERR_NCLUST_SHUTTING_DOWN');
-  if (other) return other;
-  const names = failed.map(({ name }) => `"${name}"`).join(', ');
-  const those = failed.length === 1 ? 'does' : 'do';
-  /** @type {NotUp[]} */
-  const slots = known.flatMap(({ data }) => /** @type {{ slots?: NotUp[] }} */ (data ?? {}).slots ?? []);
+function combineErrors(registry, { about, plan }, failed, isFromFile) {
+  const [{ name, error: first }] = failed;
+  /** @type {Record<string, number>} */
+  const counts = {};
+  for (const place of about) counts[place.name] = (counts[place.name] ?? 0) + 1;
+  const names = failed.map((one) => `"${one.name}"`).join(', ');
+  const total = plan?.length ?? Object.keys(counts).length;
+  const what = plan && isFromFile ? `${failed.length === 1 ? 'does' : 'do'} not match the file` : 'failed';
+  const isOwn = !isFromFile && (failed.length === 1 || !plan);
+  const others = Object.keys(counts).filter((one) => failed.every((app) => app.name !== one));
+  const reasons = failed.map(({ error }) => error.message).join(' ');
   return new NclustError(
-    'ERR_NCLUST_APPLY_FAILED',
-    `${failed.length} of ${plan.length} ${plan.length === 1 ? 'app' : 'apps'} ${those} not match the ` +
-      `file: ${names}. ${known.map(({ message }) => message).join(' ')}`,
+    isOwn ? first.code : 'ERR_NCLUST_APPLY_FAILED',
+    isOwn && failed.length === 1
+      ? first.message
+      : `${failed.length} of ${total} ${total === 1 ? 'app' : 'apps'} ${what}: ${names}. ${reasons}`,
     {
-      hint: known[0].hint,
+      hint: total === 1 ? first.hint : `nclust logs ${shellQuote(name)} --err`,
       data: {
-        slots,
-        plan,
-        apps: failed.map(({ name }, at) => ({ name, code: known[at].code, message: known[at].message })),
+        .../** @type {object} */ (isOwn ? first.data : {}),
+        slots: failed.flatMap(({ error }) => /** @type {{ slots?: NotUp[] }} */ (error.data ?? {}).slots ?? []),
+        ...(plan ? { plan } : {}),
+        apps: failed.map((app) => describeFailed(registry, app, counts[app.name])),
+        done: others.map((one) => ({ name: one, instances: counts[one] })),
       },
     },
   );
+}
+
+/**
+ * @param {Registry} registry
+ * @param {{ name: string, error: NclustError }} failed
+ * @param {number} instances
+ * @returns {FailedApp}
+ */
+function describeFailed(registry, { name, error: { code, message } }, instances) {
+  const running = listSeats(registry, name)
+    .filter(({ life }) => life.state === 'up')
+    .map(({ slot, generation }) => ({ slot, generation }));
+  const failure = findApp(registry.desired, name)?.rollout.failure;
+  const isOld = Boolean(failure) && running.every(({ generation }) => generation < Number(failure?.generation));
+  return { name, code, message, instances, running, isOld };
 }

@@ -80,11 +80,11 @@ export function createJournal({ clock, eventLog, managerLog }, registry) {
   };
 
   /**
-   * Leaves out the last lines, because users share this log, and the lines may contain a password.
+   * Leaves out output of the app, because users share this log, and output may contain a password.
    * @param {Happening} record
    * @param {RecordedDeath} death
    */
-  function logDeath({ app, slot }, { lastLines, ...death }) {
+  function logDeath({ app, slot }, { lastLines, words: _words, frame: _frame, ...death }) {
     if (death.cause === 'spawn-failed') managerLog('spawn-failed', { app, slot, message: lastLines[0] });
     else managerLog('died', { app, slot, ...death });
   }

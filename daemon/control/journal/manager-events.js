@@ -22,8 +22,8 @@ const EVENTS = {
   'channel-withheld': ['limit:channel', 'app', 'id', 'reason'],
   'rollback-window-opened': ['rollout:window', 'app', 'generation', 'by'],
   'rollout-done': ['rollout:done', 'app', 'generation', 'by'],
-  'rollout-halted': ['rollout:halted', 'app', 'generation', 'by', 'reason'],
-  'rollout-rolled-back': ['rollout:rolled-back', 'app', 'generation', 'by', 'reason'],
+  'rollout-halted': ['rollout:halted', 'app', 'generation', 'by', 'reason', 'words', 'frame'],
+  'rollout-rolled-back': ['rollout:rolled-back', 'app', 'generation', 'by', 'reason', 'words', 'frame'],
 };
 
 /**
@@ -43,14 +43,16 @@ export function managerEvent(event, { notice, ...fields } = {}) {
 }
 
 /**
+ * The manager's log gets no output of apps, because users share this log.
  * @param {ManagerLog} managerLog
  * @param {Pick<EventLog, 'note'>} eventLog
  * @returns {ManagerLog}
  */
 export function teeToEventLog(managerLog, eventLog) {
-  return (event, fields) => {
+  return (event, given = {}) => {
+    const { words: _words, frame: _frame, ...fields } = /** @type {Fields} */ (given);
     managerLog(event, fields);
-    const entry = managerEvent(event, fields);
+    const entry = managerEvent(event, given);
     if (entry) eventLog.note(entry);
   };
 }

@@ -1,4 +1,4 @@
-import { findErrorLine } from '../../../lib/shared/death-text.js';
+import { findErrorLine } from '../../../lib/shared/logs/error-line.js';
 import { findApp } from '../state/desired.js';
 import { findSeat, findSeatOfInstance } from '../state/registry.js';
 import { noteRolloutBegun } from './change-events.js';
@@ -77,7 +77,7 @@ export function publishDeath({ journal, registry }, label, death, isAsked) {
 export function toLogEntry({ death, isAsked: _, ...entry }) {
   if (!death) return entry;
   const { instanceId: _instanceId, atMs: _atMs, lastLines, pid, ...facts } = death;
-  return { ...entry, pid: pid || undefined, ...facts, ...lastWords(lastLines) };
+  return { ...entry, pid: pid || undefined, ...facts, ...keepLastLines(lastLines) };
 }
 
 /**
@@ -141,24 +141,32 @@ function describeProgress(registry, { name }) {
   return { type: step === 1 ? 'rollout:canary' : 'rollout:step', step, of: slots.length };
 }
 
+const DEATH_LINES_KEPT = 20;
+
+/**
+ * @param {string[]} lines  Of stderr, oldest first.
+ * @param {string} [cwd]
+ * @returns {Pick<RecordedDeath, 'words' | 'frame' | 'lastLines'>}
+ */
+export function readLastWords(lines, cwd) {
+  const found = findErrorLine(lines, cwd);
+  return {
+    ...(found ? { words: found.line } : {}),
+    ...(found?.frame ? { frame: found.frame } : {}),
+    lastLines: lines.slice(-DEATH_LINES_KEPT),
+  };
+}
+
 const LINES_KEPT = 6;
 const CHARS_KEPT = 1_000;
 
 /**
- * @param {string[]} lines  Oldest first.
- * @returns {{ words?: string, lines?: string[] }}  `words`: the line that names the reason, or
- *   else the last line that is not part of a stack trace.
+ * @param {string[]} lines
+ * @returns {{ lines?: string[] }}
  */
-export function lastWords(lines) {
-  const words = findErrorLine(lines);
-  const kept = keepLastLines(lines);
-  return { ...(words ? { words } : {}), ...(kept.length > 0 ? { lines: kept } : {}) };
-}
-
-/** @param {string[]} lines */
 function keepLastLines(lines) {
   let left = CHARS_KEPT;
-  return lines
+  const kept = lines
     .slice(-LINES_KEPT)
     .reverse()
     .flatMap((line) => {
@@ -167,4 +175,5 @@ function keepLastLines(lines) {
       return part === '' ? [] : [part];
     })
     .reverse();
+  return kept.length > 0 ? { lines: kept } : {};
 }

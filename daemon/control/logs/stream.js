@@ -222,13 +222,12 @@ function lastLineWithin(bytes, maxBytes) {
 }
 
 const MAX_BYTES = 4096;
-const MAX_LINES = 20;
 
 /**
  * Remembers the end of a stream, for the death record.
  * @typedef {object} LastLines
  * @property {(chunk: Buffer) => void} push  Copies what it keeps.
- * @property {() => string[]} lines  At most 20 lines, with at most 4 KiB together.
+ * @property {() => string[]} lines  With at most 4 KiB together.
  */
 
 /** @returns {LastLines} */
@@ -249,7 +248,7 @@ function createLastLines() {
       const whole = isCut && newline !== -1 && newline < kept.length - 1 ? kept.subarray(newline + 1) : kept;
       const lines = whole.toString('utf8').split(/\r?\n/);
       if (lines.at(-1) === '') lines.pop();
-      return lines.slice(-MAX_LINES);
+      return lines;
     },
   };
 }

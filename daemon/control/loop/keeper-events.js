@@ -1,4 +1,4 @@
-import { publishDeath } from '../journal/process-events.js';
+import { publishDeath, readLastWords } from '../journal/process-events.js';
 import { retireInstance } from './effects.js';
 import { findCause } from '../policy/death-cause.js';
 import { findLogPlace } from '../logs/place.js';
@@ -8,7 +8,7 @@ import { excludeSpawn, forgetAsked, hasRecorded, recordDeath } from '../state/sl
 import { step } from './step.js';
 import { isExcused, isReady, isAwaitingAdmission } from '../rollout/readiness.js';
 import { recordSample } from '../rollout/compare.js';
-import { getSlotHistory, findSeatOfInstance, listSeatsOfSlot } from '../state/registry.js';
+import { findSlot, getSlotHistory, findSeatOfInstance, listSeatsOfSlot } from '../state/registry.js';
 
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { LoopContext } from '../context.js' */
@@ -192,7 +192,7 @@ export function onSpawnRefused(context, instance, message) {
     by: null,
     uptimeMs: 0,
     wasReady: false,
-    lastLines: [message],
+    ...readLastWords([message]),
   };
   noteDeath(context, instance, death, false);
   context.registry.instances.delete(instance.instanceId);
@@ -218,7 +218,9 @@ function exited(context, instance, { code, signal, atMs }) {
     // If the instance has a seat, the seat's step writes the note.
     if (!seat) writeNote(context, instance.label.id);
   }
-  if (seat) step(context, seat, { type: 'exited', code, uptimeMs });
+  const death = history.deaths.find((one) => one.instanceId === instance.instanceId);
+  const isSignalled = death?.cause === 'signal' && death.by !== null;
+  if (seat) step(context, seat, { type: 'exited', code, uptimeMs, isSignalled });
 }
 
 /** @param {Instance} instance */
@@ -232,8 +234,8 @@ function buildFailure({ listenFailure, addresses }) {
  * @param {{ asked: Asked | null, lastLines: string[], uptimeMs: number }} o
  * @returns {RecordedDeath}
  */
-function buildDeath({ parts }, instance, { asked, lastLines, uptimeMs }) {
-  const { instanceId, pid, signalledBy, isOrphan } = instance;
+function buildDeath({ parts, registry }, instance, { asked, lastLines, uptimeMs }) {
+  const { instanceId, label, pid, signalledBy, isOrphan } = instance;
   const { code, signal, atMs } = /** @type {Exit} */ (instance.exit);
   const hasOomKillGrown = parts.oom.hasGrown;
   return {
@@ -245,7 +247,7 @@ function buildDeath({ parts }, instance, { asked, lastLines, uptimeMs }) {
     ...findCause({ code, signal, asked, signalledBy, isOrphan, lastLines, hasOomKillGrown }),
     uptimeMs,
     wasReady: wasServing(instance),
-    lastLines,
+    ...readLastWords(lastLines, findSlot(registry, label.id)?.app.spec.cwd),
     ...buildFailure(instance),
   };
 }

@@ -135,18 +135,18 @@ export function buildFamilies({ sample, latencies }, troubles, version) {
       apps.map(({ name, namespace, online: value }) => ({ labels: { app: name, namespace }, value })),
     ),
     family(
-      'gauge',
-      'trouble',
-      'Always 1: what is wrong with an app, until it ends.',
-      troubles.map(({ app, kind, level }) => ({ labels: { app, kind, level }, value: 1 })),
-    ),
-    family(
       'counter',
       'app_error_lines',
       'Lines on stderr since the manager was started or updated.',
       apps.flatMap(({ name, namespace, errorLines }) =>
         errorLines ? [{ labels: { app: name, namespace }, value: errorLines.total }] : [],
       ),
+    ),
+    family(
+      'gauge',
+      'trouble',
+      'Always 1: what is wrong with an app, until it ends.',
+      troubles.map(({ app, kind, level }) => ({ labels: { app, kind, level }, value: 1 })),
     ),
     ...GAUGES.map(([name, help, of]) => family('gauge', name, help, points(of))),
     ...COUNTERS.map(([name, help, of]) => family('counter', name, help, points(of))),

@@ -6,7 +6,7 @@ import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';
 import { createHistory, historyKey, readHistory } from './history.js';
 import { percentiles } from './latency.js';
-import { createReports, findBlocked, readGauges, computeRates, recentLatencies } from './reports.js';
+import { createReports, readGauges, computeRates, recentLatencies, isBlocked } from './reports.js';
 import { createSampler } from './usage.js';
 import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 
@@ -171,7 +171,7 @@ export function createMetrics({
       reportsSinceMs: reports.sinceMs,
       nowMs: heardAtMs(),
     });
-    const blocked = findBlocked(workers);
+    const blocked = workers.filter(isBlocked);
     const kinds = activityKinds(blocked.map(({ pid }) => pid));
     for (const worker of blocked) worker.activity = kinds.get(worker.pid) ?? null;
     if (detail) {

@@ -153,16 +153,6 @@ function isLate(ageMs) {
 }
 
 /**
- * @param {WorkerSample[]} workers
- * @returns {WorkerSample[]}  Their `reportAgeMs` is the time since the block began.
- */
-export function findBlocked(workers) {
-  return workers.filter(
-    ({ status, isNode, reportAgeMs }) => status === 'online' && isNode && reportAgeMs !== null && isLate(reportAgeMs),
-  );
-}
-
-/**
  * @param {number} now
  * @param {number} then
  * @param {Report} last
@@ -196,4 +186,9 @@ function readReport(given) {
     connections: number(given?.connections),
     http: readHttp(given?.http),
   };
+}
+
+/** @param {Pick<WorkerSample, 'status' | 'isNode' | 'reportAgeMs'>} worker */
+export function isBlocked({ status, isNode, reportAgeMs }) {
+  return isNode && status === 'online' && isLate(reportAgeMs ?? 0);
 }

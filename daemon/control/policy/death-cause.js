@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 /** @import { DeathCause } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Asked } from './seat.js' */
 
@@ -20,6 +22,20 @@ const HEAP_LIMIT = /JavaScript heap out of memory|invalid (?:array|table) size A
 /** 128 + SIGABRT: a shell between nclust and Node.js reports the abort like this. */
 const ABORTED = 134;
 
+/** Programs often handle these signals and exit. */
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP'];
+
+/**
+ * Whether the command ended the process. The process may have lived on after its signal, and ended
+ * later for another reason.
+ * @param {Circumstances} c
+ */
+function isSignalled({ code, signal, signalledBy }) {
+  const sent = /** @type {NodeJS.Signals} */ (signalledBy?.split(' ').at(-1));
+  if (signal !== null) return signal === sent;
+  return ENDING.includes(sent) && (code === 0 || code === 128 + constants.signals[sent]);
+}
+
 /**
  * @param {Circumstances} c
  * @returns {{ cause: DeathCause, by: string | null }}
@@ -29,8 +45,8 @@ export function findCause(c) {
   if ((c.signal === 'SIGABRT' || c.code === ABORTED) && c.lastLines.some((line) => HEAP_LIMIT.test(line)))
     return { cause: 'out-of-memory', by: 'the heap limit of V8' };
   if (c.isOrphan) return { cause: 'orphan', by: null };
+  if (isSignalled(c)) return { cause: 'signal', by: c.signalledBy };
   if (c.signal === null) return { cause: 'crash', by: null };
-  if (c.signalledBy) return { cause: 'signal', by: c.signalledBy };
   if (c.signal === 'SIGKILL' && c.hasOomKillGrown()) return { cause: 'out-of-memory', by: 'the kernel' };
   return { cause: OWN_FAULTS.has(c.signal) ? 'crash' : 'signal', by: null };
 }

@@ -278,7 +278,8 @@ function finish(life, event, context) {
 function onExit(life, event, context) {
   const wasUp = life.state === 'up';
   const code = event.type === 'exited' ? event.code : null;
-  const isUnstable = !wasUp || event.uptimeMs < context.policy.minUptimeMs;
+  const isSignalled = event.type === 'exited' && event.isSignalled === true;
+  const isUnstable = !isSignalled && (!wasUp || event.uptimeMs < context.policy.minUptimeMs);
   return context.isWanted ? decideRestart(life, { code, isUnstable, wasUp }, context) : beDown(life, event, context);
 }
 

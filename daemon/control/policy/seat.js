@@ -66,12 +66,12 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'admitted'}
  *   | {type: 'park'}
  *   | {type: 'takeBack'}
- *   | {type: 'exited', code: number|null, uptimeMs: number}
+ *   | {type: 'exited', code: number|null, uptimeMs: number, isSignalled?: boolean}
  *   | {type: 'gone'}
  *   | {type: 'timer'}
  *   | {type: 'listenFailed'}} LifeEvent  booted: the main module was evaluated. answered, silent:
  *   the event loop did or did not answer a ping. looked: control measured what the processes did.
- *   admitted: the gate is open.
+ *   admitted: the gate is open. isSignalled: a user sent the signal that ended it.
  */
 
 /**

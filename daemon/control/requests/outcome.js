@@ -1,8 +1,9 @@
 // Knows: the receipt, the progress and the outcome of a request, and how a reload starts. Must not:
 // remember past events, because the outcome depends only on the current state.
-import { adviseOnPort, describeEnd } from '../../../lib/shared/death-text.js';
+import { adviseOnPort, describeEnd, quoteErrorLine } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
+import { quoteDeath } from '../rollout/reload-error.js';
 import { findSlot, hasProcess, getSlotHistory, occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
 
 /** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
@@ -151,9 +152,8 @@ function lastDeath(registry, id) {
  */
 function failure(registry, id, reason) {
   const found = findSlot(registry, id);
-  const { lastLines = [], listenFailure } = getSlotHistory(registry, id).deaths.at(-1) ?? {};
   const place = { id, name: found?.app.spec.name ?? '', slot: found?.slot.slot ?? 0 };
-  return { state: 'failed', notUp: [{ ...place, reason, lastLines, ...(listenFailure ? { listenFailure } : {}) }] };
+  return { state: 'failed', notUp: [{ ...place, reason, ...quoteDeath(getSlotHistory(registry, id).deaths.at(-1)) }] };
 }
 
 /**
@@ -186,7 +186,7 @@ export function notUpError(notUp, { wanted, method, advice = '' }) {
   const others = notUp.length > 1 ? ` (and ${notUp.length - 1} more of ${wanted})` : '';
   return new NclustError(
     'ERR_NCLUST_NOT_UP',
-    `The ${method} of "${name}" failed: instance ${first.slot} ${first.reason}${others}.`,
+    `The ${method} of "${name}" failed: instance ${first.slot} ${first.reason}${quoteErrorLine(first)}${others}.`,
     {
       hint:
         first.reason === DELETED

@@ -1,8 +1,9 @@
-import { adviseOnListenFailure } from '../../../lib/shared/death-text.js';
+import { adviseOnListenFailure, quoteErrorLine } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { listSeatsOfSlot } from '../state/registry.js';
 
+/** @import { Death, NotUp } from '../../../lib/shared/wire/protocol.js' */
 /** @import { DesiredApp, DesiredSlot, Failure, Receipt } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
 
@@ -32,11 +33,30 @@ export function reloadError(registry, app, asked) {
   const hint = `${advice}nclust logs ${shellQuote(name)}${more}`;
   const what = kind === 'rolled-back' ? 'was rolled back' : 'stopped';
   const code = kind === 'rolled-back' ? 'ERR_NCLUST_ROLLED_BACK' : 'ERR_NCLUST_RELOAD_FAILED';
-  return new NclustError(code, `Reload of "${name}" ${what}: ${reason}. ${describeRunning(serving, missing, kind)}`, {
+  const quote = slots.length > 0 ? quoteErrorLine(slots[0]) : '';
+  const message = `Reload of "${name}" ${what}: ${reason}${quote}. ${describeRunning(serving, missing, kind)}`;
+  return new NclustError(code, message, {
     hint,
     data: { slots, running, kind },
   });
 }
+
+/**
+ * @param {typeof NO_DEATH} [death]
+ * @returns {Pick<NotUp, 'words' | 'frame' | 'lastLines' | 'listenFailure'>}
+ */
+export function quoteDeath({ cause, words, frame, lastLines, listenFailure } = NO_DEATH) {
+  // The reason of a failed spawn contains its only line.
+  const hasWords = words !== undefined && cause !== 'spawn-failed';
+  return {
+    ...(hasWords ? { words, ...(frame ? { frame } : {}) } : {}),
+    lastLines,
+    ...(listenFailure ? { listenFailure } : {}),
+  };
+}
+
+/** @type {Pick<Death, 'lastLines'> & Partial<Death>} */
+const NO_DEATH = { lastLines: [] };
 
 /**
  * Returns advice for fork mode, in which two instances may exclude each other, for example by a

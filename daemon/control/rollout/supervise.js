@@ -7,6 +7,7 @@ import { saveIfPossible } from '../state/store.js';
 import { findSeat, getSlotHistory, listSeatsOfSlot } from '../state/registry.js';
 import { finishRollout, haltRollout, rollBack } from './changes.js';
 import { pingInstances, findComplaint } from './compare.js';
+import { quoteDeath } from './reload-error.js';
 
 /** @import { LoopContext } from '../context.js' */
 /** @import { DesiredApp, Failure, DesiredSlot } from '../state/desired.js' */
@@ -103,8 +104,7 @@ function describeNotUp(registry, app, { id, slot, generation }) {
   const instanceId = findSeat(registry, { id, generation })?.instanceId;
   const death = deaths.find((one) => one.instanceId === instanceId) ?? deaths.at(-1);
   const reason = death ? describeEnd(death, getSpec(app, generation)) : 'did not come up';
-  const { lastLines = [], listenFailure } = death ?? {};
-  return { id, name: app.spec.name, slot, reason, lastLines, ...(listenFailure ? { listenFailure } : {}) };
+  return { id, name: app.spec.name, slot, reason, ...quoteDeath(death) };
 }
 
 /**
@@ -178,7 +178,7 @@ function saveRollout(context, before, after, event) {
     app: after.spec.name,
     generation: before.generation,
     by: before.by,
-    ...(failure ? { reason: failure.reason } : {}),
+    ...(failure ? { reason: failure.reason, words: failure.slots[0]?.words, frame: failure.slots[0]?.frame } : {}),
   });
   saveIfPossible(context);
 }

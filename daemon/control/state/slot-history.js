@@ -1,3 +1,5 @@
+import { findErrorLine } from '../../../lib/shared/logs/error-line.js';
+
 /** @import { Death } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Asked, Life } from '../policy/seat.js' */
 
@@ -67,11 +69,20 @@ export function parseNoteKey(key) {
 }
 
 /**
- * Adds defaults for missing fields, because a note of an earlier version may lack fields.
+ * Adds missing fields, because a note of an earlier version may lack fields.
  * @param {unknown} note
  */
 export function readNote(note) {
-  return typeof note === 'object' && note !== null ? { ...newSlotHistory(), ...note } : newSlotHistory();
+  const history = typeof note === 'object' && note !== null ? { ...newSlotHistory(), ...note } : newSlotHistory();
+  return { ...history, deaths: history.deaths.map(addWords) };
+}
+
+/**
+ * @param {RecordedDeath} death
+ * @returns {RecordedDeath}
+ */
+function addWords(death) {
+  return death.words === undefined ? { ...death, words: findErrorLine(death.lastLines)?.line } : death;
 }
 
 /**

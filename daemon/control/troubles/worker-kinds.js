@@ -1,3 +1,4 @@
+import { isBlocked } from '../metrics/reports.js';
 import { MINUTE_MS } from './incidents.js';
 import { listSlots } from './process-kinds.js';
 
@@ -5,8 +6,6 @@ import { listSlots } from './process-kinds.js';
 /** @import { WorkerFacts } from './facts.js' */
 /** @import { Finding, KindRow } from './judge.js' */
 
-/** A worker reports once a second, and control looks once a second. */
-const BLOCKED_MS = 3_000;
 /** Shorter blocks that are over are not counted. */
 export const BLOCK_MIN_MS = 2_000;
 const BLOCKS_MIN = 2;
@@ -190,11 +189,6 @@ function findWorst(own, measure, describe, nowMs) {
     ...(nowMs === null ? {} : { sinceMs: nowMs - measure(worst) }),
     evidence: describe(worst),
   };
-}
-
-/** @param {WorkerFacts} worker */
-function isBlocked({ status, isNode, reportAgeMs }) {
-  return isNode && status === 'online' && (reportAgeMs ?? 0) > BLOCKED_MS;
 }
 
 /** @param {WorkerFacts} worker */

@@ -32,8 +32,8 @@ export function foldEvents(events) {
 /**
  * Leaves out events that another line shows: a start or a back-off whose outcome is known, an
  * instance that got ready as a step of a rollout, a trouble whose cause is an event, the exit of a
- * program that finished its work, and an exit that a user or a rollout requested, unless the
- * instance needed SIGKILL.
+ * program that finished its work, and an exit that a user or a rollout requested, unless a
+ * signal of a user or SIGKILL ended it.
  * @param {LoggedEvent[]} events
  */
 function withoutConsequences(events) {
@@ -56,7 +56,7 @@ function withoutConsequences(events) {
     if (event.type === 'ready') return !steps.has(event.instanceId);
     const end = done.get(event.instanceId);
     if (end && isFinish(event, end)) return false;
-    return event.type !== 'died' || !isAsked(event) || event.signal === 'SIGKILL';
+    return event.type !== 'died' || !isAsked(event) || event.signal === 'SIGKILL' || event.cause === 'signal';
   });
 }
 

@@ -80,6 +80,8 @@ export const METHODS = /** @type {const} */ ([
  *   `cause` has no such source, or the source is not known.
  * @property {number} uptimeMs
  * @property {boolean} wasReady
+ * @property {string} [words]  The line of stderr with the reason.
+ * @property {string} [frame]  Where the error arose in the app: `render (report.js:31)`.
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
  * @property {ListenFailure} [listenFailure]
  */
@@ -296,9 +298,19 @@ export const METHODS = /** @type {const} */ ([
 
 /**
  * @typedef {{
- *   id: number, name: string, slot: number, reason: string, lastLines: string[],
- *   listenFailure?: ListenFailure,
+ *   id: number, name: string, slot: number, reason: string, words?: string, frame?: string,
+ *   lastLines: string[], listenFailure?: ListenFailure,
  * }} NotUp
+ */
+
+/**
+ * @typedef {object} FailedApp  An app of a request for several apps.
+ * @property {string} name
+ * @property {string} code
+ * @property {string} message
+ * @property {number} instances  Instances that the request concerns.
+ * @property {{ slot: number, generation: number }[]} running  Instances that are up now.
+ * @property {boolean} isOld  A reload failed, and only older instances run.
  */
 
 /**

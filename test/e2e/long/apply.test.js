@@ -276,7 +276,7 @@ test('apply changes the other apps when one app fails, and exits 1', async () =>
   const result = await home.nclust('apply', config.path);
   expect(result.exitStatus).toBe(1);
   expect(result.stderr).toMatch(
-    /1 of 2 apps does not match the file: "api"\. Reload of "api" stopped: .*still serving/s,
+    /1 of 2 apps failed\.\n {2}worker {2}done, 1 instance\n {2}api {5}failed: .*; the old instances still serve: gen/,
   );
   expect((await specOf(home, 'worker')).args).toEqual(['new']);
   expect(await load.stop()).toMatchObject(NOTHING_LOST);

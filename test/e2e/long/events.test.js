@@ -11,6 +11,23 @@ const parsed = (stdout) =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 
+test('every command quotes the same error line and place, also after control has died', async () => {
+  const home = await sandbox();
+  const quote = '"Error: crashes-at-boot: the database is not there" in crashes-at-boot.js:2';
+  const flags = ['--name', 'api', '--max-restarts', '1', '--exp-backoff-restart-delay', '10'];
+  const started = await home.nclust('start', home.place('crashes-at-boot'), ...flags);
+  expect(started.stderr).toContain(`, ${quote}.`);
+  expect(started.stderr).toContain('|     at Object.<anonymous>');
+  await home.waitFor('the app to be given up', async () => (await home.list())[0].status === 'errored');
+  const { controlPid } = await home.daemon();
+  process.kill(controlPid, 'SIGKILL');
+  await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
+
+  for (const words of [['why', 'api'], ['describe', 'api'], ['list'], ['events', 'api', '--nostream']])
+    expect((await home.nclust(...words)).stdout).toContain(quote);
+  expect(readFileSync(join(home.home, 'nclust.log'), 'utf8')).not.toContain('the database is not there');
+});
+
 test('why names the cause of an app that is down, with or without a manager', async () => {
   const home = await sandbox();
   await home.nclust(
@@ -30,7 +47,7 @@ test('why names the cause of an app that is down, with or without a manager', as
   expect(answer.stdout).toMatch(
     pattern(
       /^bad {2}api {2}is down and is no longer restarted: it crashed 4 times within .*; the last time it /,
-      /exited with code \d+ after \S+, ".+", since .*\n/,
+      /exited with code \d+ after \S+, ".+" in crashes-at-boot\.js:2, since .*\n/,
       / +nclust logs api --err; then: nclust start api\n/,
       /api is errored since .*\.\n/,
     ),

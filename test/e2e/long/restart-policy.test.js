@@ -30,6 +30,22 @@ describe('an app that crashes', () => {
     expect(await app.get()).toMatchObject({ slot: '0' });
   });
 
+  test.each(['SIGKILL', 'SIGTERM'])('a %s of nclust sendSignal is not a crash, and not unstable', async (signal) => {
+    const home = await sandbox();
+    const app = await home.app('http-echo');
+    const [first] = await app.pids();
+    await home.nclust('sendSignal', signal, app.name);
+    await home.waitFor('the new process', async () =>
+      (await app.instances()).some((slot) => slot.isReady && slot.pid !== first),
+    );
+    expect(await app.instances()).toMatchObject([
+      { restarts: 1, unstableRestarts: 0, lastDeath: { cause: 'signal', by: `sendSignal ${signal}`, signal } },
+    ]);
+    const { stdout } = await home.nclust('why', app.name);
+    expect(stdout).toMatch(/^\S+ is online since [^,]*\.\n/);
+    expect(stdout).toContain(`by ${signal}, which nclust sendSignal sent`);
+  });
+
   test('an app that crashes again and again waits twice as long each time, and is finally given up', async () => {
     const home = await sandbox();
     await home.nclust(

@@ -551,11 +551,22 @@ describe('a reload of several apps', () => {
     renewedAs({ listensAfterMs: 5_000 }, { exitsAfterMs: 5, code: 7 });
     const second = reloadAll();
     await rig.turn(2_000);
-    expect(second.error.message).toContain('Reload of "api" stopped');
+    expect(second.state).toBe('pending');
     await rig.turn(10_000);
+    expect(second.error).toMatchObject({
+      code: 'ERR_NCLUST_RELOAD_FAILED',
+      message: expect.stringContaining('Reload of "api" stopped'),
+      data: {
+        kind: 'halted',
+        apps: [{ name: 'api', code: 'ERR_NCLUST_RELOAD_FAILED', instances: 2, isOld: true, running: OLD }],
+        done: [{ name: 'worker', instances: 2 }],
+      },
+    });
     expect(await shown()).toEqual(['api 2 online', 'api 2 online', 'worker 3 online', 'worker 3 online']);
   });
 });
+
+const OLD = [0, 1].map((slot) => ({ slot, generation: 2 }));
 
 describe('during a reload', () => {
   test('an old instance that crashes is restarted with the old code', async () => {

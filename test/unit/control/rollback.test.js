@@ -101,7 +101,7 @@ test('parked instances take the traffic back and new ones go when a new one cras
     },
   });
   expect(request.error.message).toContain(
-    'instance 1 exited with code 9 after 4s. The 2 old instances are serving again.',
+    'instance 1 exited with code 9 after 4s, "boom". The 2 old instances are serving again.',
   );
   expect(await generations()).toEqual([
     [1, 'online'],
@@ -119,6 +119,7 @@ test('parked instances take the traffic back and new ones go when a new one cras
       generation: 2,
       by: 'reload',
       reason: 'instance 1 exited with code 9 after 4s',
+      words: 'boom',
     },
   ]);
   // Until the next reload, the list shows the rollback to a user who did not wait for the reload.

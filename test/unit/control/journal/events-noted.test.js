@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createEventLog } from '../../../../daemon/control/journal/log.js';
-import { managerEvent } from '../../../../daemon/control/journal/manager-events.js';
+import { managerEvent, teeToEventLog } from '../../../../daemon/control/journal/manager-events.js';
 import { emptyDesired } from '../../../../daemon/control/state/desired.js';
-import { lastWords } from '../../../../daemon/control/journal/process-events.js';
+import { readLastWords, toLogEntry } from '../../../../daemon/control/journal/process-events.js';
 import { readEvents } from '../../../../lib/shared/event-log.js';
 import { createRig } from '../control-rig.js';
 
@@ -121,7 +121,7 @@ test('crashes are noted with their pause and last lines, and with the final fail
   rig.lastLines = [
     '/srv/app.js:3',
     'Error: connect ECONNREFUSED 127.0.0.1:5432',
-    '    at connect (net.js:1)',
+    '    at connect (/srv/lib/db.js:1:2)',
     'Node.js v20.0.0',
   ];
   rig.keeper.behave = () => ({ exitsAfterMs: 10, code: 1 });
@@ -136,6 +136,8 @@ test('crashes are noted with their pause and last lines, and with the final fail
     signal: null,
     cause: 'crash',
     words: 'Error: connect ECONNREFUSED 127.0.0.1:5432',
+    frame: 'connect (lib/db.js:1)',
+    lines: rig.lastLines,
   });
   expect(rig.noted.find(({ type }) => type === 'backoff')).toMatchObject({ delayMs: 100, streak: 1 });
   expect(rig.noted.at(-1)).toMatchObject({ type: 'gave-up', crashes: 2 });
@@ -145,7 +147,7 @@ test('crashes are noted with their pause and last lines, and with the final fail
 test('the log of the manager has the death, and no line of the app, even if a note of it is refused', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api' }), rig.turn(5_000)]);
-  rig.lastLines = ['Error: cannot reach postgres://me:hunter2@db'];
+  rig.lastLines = ['Error: cannot reach postgres://me:hunter2@db', '    at hunter2 (/srv/a.js:1:1)'];
   rig.keeper.lacks.add('note');
   rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 1 });
   await rig.turn(20_000);
@@ -196,18 +198,45 @@ test.each([
   expect(managerEvent(event, fields)).toMatchObject(expected);
 });
 
+test('the event of a halted reload has the error line, and the log of the manager does not', () => {
+  const [logged, noted] = [[], []];
+  const log = teeToEventLog((event, fields) => void logged.push({ event, ...fields }), { note: (e) => noted.push(e) });
+  log('rollout-halted', { app: 'api', reason: 'instance 0 exited', words: 'Error: hunter2', frame: 'f (a.js:1)' });
+  expect(noted).toMatchObject([{ type: 'rollout:halted', words: 'Error: hunter2', frame: 'f (a.js:1)' }]);
+  expect(logged).toEqual([{ event: 'rollout-halted', app: 'api', reason: 'instance 0 exited' }]);
+});
+
 test('entries that concern only the manager are not events', () => {
   expect(managerEvent('impossible', { app: 'api' })).toBeNull();
   expect(managerEvent('constructor')).toBeNull();
 });
 
-test('the line with the reason is found among the last lines', () => {
-  expect(lastWords(['a', 'TypeError: x is not a function', '    at f (a.js:1)', '', 'Node.js v20.1.0']).words).toBe(
-    'TypeError: x is not a function',
-  );
-  expect(lastWords(['starting', 'cannot find the database', '']).words).toBe('cannot find the database');
-  expect(lastWords([])).toEqual({});
-  expect(JSON.stringify(lastWords(Array(20).fill('x'.repeat(4_000)))).length).toBeLessThan(1_500);
+const DEATH = {
+  instanceId: 'i',
+  atMs: 1,
+  pid: 7,
+  code: 1,
+  signal: null,
+  cause: 'crash',
+  by: null,
+  uptimeMs: 1,
+  wasReady: true,
+};
+
+test('an error far from the end is found, although a death keeps only the last 20 lines', () => {
+  const lines = ['TypeError: no rows', ...Array(30).fill('    at f (/srv/src/a.js:1:1)')];
+  expect(readLastWords(lines, '/srv')).toEqual({
+    words: 'TypeError: no rows',
+    frame: 'f (src/a.js:1)',
+    lastLines: lines.slice(-20),
+  });
+  expect(readLastWords([])).toEqual({ lastLines: [] });
+});
+
+test('the event of a death has at most 6 lines, and 1,000 characters', () => {
+  const death = { ...DEATH, ...readLastWords(Array(20).fill('x'.repeat(4_000))) };
+  expect(JSON.stringify(toLogEntry({ type: 'died', death })).length).toBeLessThan(1_800);
+  expect(toLogEntry({ type: 'died', death: { ...DEATH, ...readLastWords([]) } })).not.toHaveProperty('lines');
 });
 
 function onDisk() {

@@ -44,6 +44,23 @@ test.each([
     { cause: 'signal', by: 'sendSignal SIGUSR2' },
   ],
   [
+    'a handled signal by command',
+    { code: 0, signalledBy: 'sendSignal SIGTERM' },
+    { cause: 'signal', by: 'sendSignal SIGTERM' },
+  ],
+  [
+    'a handled signal by command, with the code of a shell',
+    { code: 130, signalledBy: 'sendSignal SIGINT' },
+    { cause: 'signal', by: 'sendSignal SIGINT' },
+  ],
+  ['a crash after a signal by command', { code: 1, signalledBy: 'sendSignal SIGTERM' }, { cause: 'crash', by: null }],
+  ['an exit after a signal to inform', { code: 0, signalledBy: 'sendSignal SIGUSR2' }, { cause: 'crash', by: null }],
+  [
+    'a kill from outside after another signal by command',
+    { signal: 'SIGKILL', signalledBy: 'sendSignal SIGUSR2' },
+    { cause: 'signal', by: null },
+  ],
+  [
     'a stop',
     { signal: 'SIGKILL', asked: { cause: 'stop', by: 'stop' }, hasOomKillGrown: () => true },
     { cause: 'stop', by: 'stop' },

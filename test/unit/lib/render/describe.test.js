@@ -104,7 +104,12 @@ test('describe shows the last deaths, newest first, with the last lines of the n
           waitingFor: 'the next try in 1.6s',
           deaths: [
             death({ pid: 1, cause: 'restart', by: 'nclust restart', wasReady: true, code: 0 }),
-            death({ pid: 2, lastLines: ['Error: no database', 'at \u001b[2J'] }),
+            death({
+              pid: 2,
+              words: 'Error: no database',
+              frame: 'open (db.js:7)',
+              lastLines: ['Error: no database', 'at \u001b[2J'],
+            }),
           ],
         }),
       ],
@@ -114,7 +119,7 @@ test('describe shows the last deaths, newest first, with the last lines of the n
   expect(rowsOf(text)).toMatchObject({ 'waiting for': 'the next try in 1.6s' });
   expect(text).toMatch(
     pattern(
-      /pid 2 .*exited with code 1 after 350ms, before it was up, "Error: no database"\n/,
+      /pid 2 .*exited with code 1 after 350ms, before it was up, "Error: no database" in open \(db.js:7\)\n/,
       /.*pid 1 .*restarted by nclust restart\n/,
     ),
   );
@@ -138,7 +143,7 @@ test.each([
     { code: null, signal: null, cause: 'orphan', wasReady: true },
     'ended after 350ms: left over from a manager that died, and replaced',
   ],
-  [{ code: null, cause: 'spawn-failed', lastLines: ['ENOENT'] }, 'could not be started: ENOENT'],
+  [{ code: null, cause: 'spawn-failed', words: 'ENOENT' }, 'could not be started: ENOENT'],
 ])('the death %j is described in one line', (changes, text) => {
   expect(describeDeath(death(changes), { autorestart: true })).toBe(text);
 });

@@ -3,7 +3,7 @@ import {
   adviseOnListenFailure,
   describeEnd,
   describeListenFailure,
-  findErrorLine,
+  isAsked,
   quoteErrorLine,
 } from '../../../../lib/shared/death-text.js';
 
@@ -15,11 +15,19 @@ test.each([
   [{ code: 1, signal: null, cause: 'crash', uptimeMs: 412 }, 'exited with code 1 after 412ms'],
   [
     { code: null, signal: 'SIGKILL', cause: 'signal', uptimeMs: 61_000 },
-    'was ended by SIGKILL after 1m 1s, from outside nclust',
+    'was killed by SIGKILL from outside after 1m 1s',
   ],
   [
-    { code: null, signal: 'SIGTERM', cause: 'signal', by: 'signal', uptimeMs: 900 },
-    'was ended by SIGTERM after 900ms (signal)',
+    { code: null, signal: 'SIGTERM', cause: 'signal', by: 'sendSignal SIGTERM', uptimeMs: 900 },
+    'was ended by SIGTERM, which nclust sendSignal sent, after 900ms',
+  ],
+  [
+    { code: null, signal: 'SIGKILL', cause: 'signal', by: 'sendSignal SIGKILL' },
+    'was killed by SIGKILL, which nclust sendSignal sent',
+  ],
+  [
+    { code: 0, signal: null, cause: 'signal', by: 'sendSignal SIGTERM', uptimeMs: 900 },
+    'exited with code 0 after 900ms, after nclust sendSignal SIGTERM',
   ],
   [{ code: null, signal: 'SIGSEGV', cause: 'crash', uptimeMs: 900 }, 'was ended by SIGSEGV after 900ms'],
   [{ code: 0, signal: null, cause: 'stop', by: 'stop', uptimeMs: 900 }, 'exited with code 0 after 900ms: stopped'],
@@ -31,7 +39,7 @@ test.each([
   [{ code: 1, signal: null, cause: 'crash' }, 'exited with code 1'],
   [{ code: null, signal: 'SIGINT', cause: 'boot-timeout', uptimeMs: 10_000 }, 'was not ready in 3s'],
   [
-    { code: null, signal: null, cause: 'spawn-failed', uptimeMs: 0, lastLines: ['ENOENT: no such file'] },
+    { code: null, signal: null, cause: 'spawn-failed', uptimeMs: 0, words: 'ENOENT: no such file' },
     'could not be started: ENOENT: no such file',
   ],
   [
@@ -55,19 +63,21 @@ test.each([
 });
 
 test.each([
-  [['at a', 'TypeError: no', '    at b', 'Node.js v20'], 'TypeError: no'],
-  [['listening', '    at b'], 'listening'],
-  [['    at b', ''], ''],
-  [[], ''],
-])('the error line of %j is "%s"', (lines, expected) => {
-  expect(findErrorLine(lines)).toBe(expected);
+  [{ cause: 'stop', by: 'stop' }, true],
+  [{ cause: 'signal', by: 'sendSignal SIGKILL' }, true],
+  [{ cause: 'signal', by: null }, false],
+  [{ cause: 'out-of-memory', by: 'the kernel' }, false],
+  [{ cause: 'crash', by: null }, false],
+])('whether a user or a rollout asked for the death %o: %s', (death, expected) => {
+  expect(isAsked(death)).toBe(expected);
 });
 
-test('a death is quoted with its error line, and a failed start is not', () => {
-  expect(quoteErrorLine({ cause: 'crash', lastLines: ['Error: a', '    at b'] })).toBe(', "Error: a"');
+test('a death is quoted with its error line and frame, unless its text contains them', () => {
+  expect(quoteErrorLine({ cause: 'crash', words: 'Error: a', frame: 'b (b.js:1)' })).toBe(', "Error: a" in b (b.js:1)');
   expect(quoteErrorLine({ cause: 'crash', words: 'Error: a' })).toBe(', "Error: a"');
-  expect(quoteErrorLine({ cause: 'crash', lastLines: [] })).toBe('');
-  expect(quoteErrorLine({ cause: 'spawn-failed', lastLines: ['ENOENT'] })).toBe('');
+  expect(quoteErrorLine({ cause: 'crash', words: '' })).toBe('');
+  expect(quoteErrorLine({ cause: 'spawn-failed', words: 'ENOENT' })).toBe('');
+  expect(quoteErrorLine({ cause: 'crash', words: 'Error: listen EADDRINUSE', listenFailure: TAKEN })).toBe('');
 });
 
 test.each([

@@ -170,6 +170,8 @@ test('facts are those of describe', () => {
     by: null,
     uptimeMs: 400,
     wasReady: false,
+    words: 'Error: boom',
+    frame: 'render (src/report.js:31)',
     lastLines: ['Error: boom'],
   };
   const slot = {
@@ -204,7 +206,9 @@ test('facts are those of describe', () => {
   const facts = Object.fromEntries(detailRows([slot], 100_000));
   expect(facts).toMatchObject({
     'Waiting for': 'its back-off',
-    'Last died': expect.stringContaining('(1m ago): exited with code 1 after 400ms, before it was up, "Error: boom"'),
+    'Last died': expect.stringContaining(
+      '(1m ago): exited with code 1 after 400ms, before it was up, "Error: boom" in render (src/report.js:31)',
+    ),
     'Listening on': '[::]:80, /run/a.sock',
     'Runs as': 'cluster mode, node, Node.js 20.1.0',
     Restarts: '4, 4 of them unstable',
