@@ -213,17 +213,6 @@ describe('a process that dies', () => {
     });
   });
 
-  test('a brief list has the last death of a slot that waits for a restart, without its lines', async () => {
-    void rig.start({});
-    await rig.turn(10);
-    expect(await rig.list({ brief: true })).toMatchObject([{ status: 'online' }]);
-    rig.lastLines = ['Error: boom', '    at f (/srv/a.js:1:1)'];
-    rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 1 });
-    await rig.turn(10);
-    const death = { code: 1, words: 'Error: boom', frame: expect.stringContaining('a.js:1)'), lastLines: [] };
-    expect(await rig.list({ brief: true })).toMatchObject([{ status: 'waiting restart', slot: 0, lastDeath: death }]);
-  });
-
   test('deaths by a signal that a command sent are not unstable exits', async () => {
     void rig.start({ maxRestarts: 1 });
     await rig.turn(10);
