@@ -5,6 +5,7 @@ const { nowMono } = require('./isolation.cjs');
 /** @import { Isolation } from './isolation.cjs' */
 
 const { cpuUsage } = process;
+const { fstat } = require('node:fs');
 const { setImmediate, setInterval, clearInterval } = require('node:timers');
 
 /**
@@ -28,6 +29,7 @@ const CLOSE_MS = 20;
 function createLoopSampler(load, isolate, onLook) {
   let everyMs = 0;
   let lookedMono = 0;
+  let turnedMono = 0;
   /** The value of load.activeMs() at its last reading. */
   let activeMs = 0;
   /** @type {NodeJS.Timeout | undefined} */
@@ -36,6 +38,7 @@ function createLoopSampler(load, isolate, onLook) {
   const look = isolate(() => {
     const now = nowMono();
     const lateMs = Math.max(0, now - lookedMono - everyMs);
+    turnedMono = lookedMono;
     lookedMono = now;
     onLook(everyMs > CLOSE_MS && lateMs < SURE_MS ? lateMs : computeDelay(lateMs), now);
   });
@@ -56,6 +59,8 @@ function createLoopSampler(load, isolate, onLook) {
 
   return {
     end: () => clearInterval(timer),
+    /** A time since which the event loop has polled: callbacks that were due then have run. */
+    turnedMono: () => turnedMono,
     /**
      * Call this regularly, because computeDelay() needs a recent active time.
      * @param {number} ms  New interval. 0 stops the sampling.
@@ -107,10 +112,38 @@ function createLoopLoad(isolate) {
   };
 }
 
+/** Any open descriptor. fstat() needs no permission, and no file system. */
+const STDERR = 2;
+
+/**
+ * Measures how long the thread pool of libuv takes for a job. If its four threads wait, for example
+ * for a dead NFS server, the event loop is idle, and other figures show nothing.
+ * @param {Isolation} isolate
+ */
+function createPoolProbe(isolate) {
+  /** @type {number | null} */
+  let beganMono = null;
+  const done = isolate(() => {
+    beganMono = null;
+  });
+  return {
+    begin() {
+      if (beganMono !== null) return;
+      beganMono = nowMono();
+      fstat(STDERR, done);
+    },
+    /**
+     * @param {number} turnedMono  See createLoopSampler(). After a block of the event loop, a
+     *   finished job still has to call back.
+     */
+    waitMs: (turnedMono) => (beganMono === null ? 0 : Math.max(0, turnedMono - beganMono)),
+  };
+}
+
 /** CPU time of all threads. */
 function cpuMs() {
   const { user, system } = cpuUsage();
   return (user + system) / 1_000;
 }
 
-module.exports = { createLoopSampler, createLoopLoad, cpuMs };
+module.exports = { createLoopSampler, createLoopLoad, createPoolProbe, cpuMs };

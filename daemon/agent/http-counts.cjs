@@ -21,6 +21,8 @@ const STEPS_PER_DOUBLING = 4;
  * @typedef {object} HttpReport
  * @property {number} requests
  * @property {number} active
+ * @property {number | null} oldestMs  Age of the oldest request without response headers. Null: no
+ *   request waits for them.
  * @property {number} aborted  The connection ended before the response.
  * @property {number} upgrades  To WebSocket; not in `requests`.
  * @property {number[]} responses  By class of status: 1xx to 5xx.
@@ -38,6 +40,11 @@ const STEPS_PER_DOUBLING = 4;
  * @property {{ nth: number, beganMono: number, count: number }[]} timed  Measured requests, oldest
  *   first.
  * @property {boolean} isClosed
+ * @property {any} socket
+ * @property {number} sinceMono  About when its oldest open request began.
+ * @property {boolean} isListed  In `recent`.
+ *
+ * @typedef {{ stream: any, open: number, sinceMono: number, isListed: boolean }} Stream
  */
 
 const CONNECTION = Symbol('nclust');
@@ -68,6 +75,14 @@ function createHttpCounts(servers, isolate) {
   let happenedBefore = 0;
   /** @type {(() => void) | null} */
   let asked = null;
+  /**
+   * Connections and streams with a request since the last report, or with an unanswered one. Adding
+   * and removing each request would take twice as long as all other counting.
+   * @type {Set<Connection | Stream>}
+   */
+  const recent = new Set();
+  /** The last time that was read. Reading the time for each request would cost more. */
+  let readMono = nowMono();
 
   const started = isolate((/** @type {any} */ { socket }) => {
     requests += 1;
@@ -79,6 +94,11 @@ function createHttpCounts(servers, isolate) {
     connection.open += 1;
     untimed -= 1;
     if (untimed <= 0) time(connection);
+    if (connection.open > 1) return;
+    connection.sinceMono = readMono;
+    if (connection.isListed) return;
+    connection.isListed = true;
+    recent.add(connection);
   });
 
   function tellAsked() {
@@ -90,13 +110,14 @@ function createHttpCounts(servers, isolate) {
   /** @param {any} socket */
   function begin(socket) {
     /** @type {Connection} */
-    const connection = { open: 0, era, given: 0, timed: [], isClosed: false };
+    const connection = { open: 0, era, given: 0, timed: [], isClosed: false, socket, sinceMono: 0, isListed: false };
     Object.defineProperty(socket, CONNECTION, { value: connection });
     socket.once(
       'close',
       isolate(() => {
         connection.isClosed = true;
         connection.timed.length = 0;
+        recent.delete(connection);
         if (!isOn || connection.era !== era) return;
         aborted += connection.open;
         open -= connection.open;
@@ -111,6 +132,7 @@ function createHttpCounts(servers, isolate) {
     connection.open = 0;
     connection.given = 0;
     connection.timed.length = 0;
+    connection.isListed = false;
   }
 
   /**
@@ -120,7 +142,8 @@ function createHttpCounts(servers, isolate) {
    */
   function time(connection) {
     untimed = gap(oneOf);
-    connection.timed.push({ nth: connection.given + connection.open, beganMono: nowMono(), count: oneOf });
+    readMono = nowMono();
+    connection.timed.push({ nth: connection.given + connection.open, beganMono: readMono, count: oneOf });
   }
 
   const finished = isolate((/** @type {any} */ { response, socket }) => {
@@ -138,6 +161,7 @@ function createHttpCounts(servers, isolate) {
       open -= 1;
       if (connection.timed.length > 0 && connection.timed[0].nth === connection.given)
         countResponse(/** @type {Connection["timed"][number]} */ (connection.timed.shift()));
+      connection.sinceMono = readMono;
     }
     answered(response.statusCode);
   });
@@ -146,6 +170,19 @@ function createHttpCounts(servers, isolate) {
     requests -= open;
     open = 0;
     era += 1;
+    recent.clear();
+  }
+
+  /** A response whose headers were sent counts as answered, for example server-sent events. */
+  function findOldestMs() {
+    readMono = nowMono();
+    let sinceMono = Infinity;
+    for (const one of recent) {
+      one.isListed = isUnanswered(one);
+      if (one.isListed) sinceMono = Math.min(sinceMono, one.sinceMono);
+      else recent.delete(one);
+    }
+    return recent.size > 0 ? Math.round(readMono - sinceMono) : null;
   }
 
   /** @param {number} status */
@@ -161,7 +198,8 @@ function createHttpCounts(servers, isolate) {
    *   represents.
    */
   function countResponse({ beganMono, count }) {
-    const ms = nowMono() - beganMono;
+    readMono = nowMono();
+    const ms = readMono - beganMono;
     durationMs += ms * count;
     latency[findStep(ms)] += count;
   }
@@ -171,9 +209,12 @@ function createHttpCounts(servers, isolate) {
     requests += 1;
     if (asked !== null) tellAsked();
     const beganMono = nowMono();
+    const request = { stream, open: 1, sinceMono: beganMono, isListed: true };
+    recent.add(request);
     stream.once(
       'close',
       isolate(() => {
+        recent.delete(request);
         const status = stream.sentHeaders?.[':status'];
         if (stream.aborted || !stream.writableFinished || status === undefined) aborted += 1;
         else {
@@ -202,6 +243,8 @@ function createHttpCounts(servers, isolate) {
       asked = then;
     },
     isQuiet: () => happened() === happenedBefore,
+    /** Whether a request was unanswered at the last take(). */
+    hasOpen: () => recent.size > 0,
     answered: () => ({ responses: answers, errors: responses[5] }),
     /** @returns {HttpReport | null} */
     take() {
@@ -214,6 +257,7 @@ function createHttpCounts(servers, isolate) {
       return {
         requests,
         active: Math.max(0, requests - answers - aborted),
+        oldestMs: findOldestMs(),
         aborted,
         upgrades,
         responses: responses.slice(1),
@@ -231,6 +275,11 @@ function createHttpCounts(servers, isolate) {
  */
 function gap(mean) {
   return mean === 1 ? 1 : 1 + Math.floor(Math.random() * (2 * mean - 1));
+}
+
+/** @param {any} one */
+function isUnanswered({ open, stream, socket }) {
+  return open > 0 && (stream ?? socket._httpMessage)?.headersSent === false;
 }
 
 /** @param {number} ms */

@@ -4,7 +4,8 @@
 const { getHeapStatistics } = require('node:v8');
 const { createIsolation, nowMono, tryTo } = require('./isolation.cjs');
 const { createHttpCounts } = require('./http-counts.cjs');
-const { cpuMs, createLoopLoad, createLoopSampler } = require('./event-loop.cjs');
+const { cpuMs, createLoopLoad, createLoopSampler, createPoolProbe } = require('./event-loop.cjs');
+const { createGcWatch, readOldSpaceLimit, watchOldSpace } = require('./gc-watch.cjs');
 
 /** @import { HttpReport } from './http-counts.cjs' */
 /** @import { Isolation } from './isolation.cjs' */
@@ -50,12 +51,14 @@ const DELAYS_MAX = 256;
  * @property {number} seq
  * @property {number} atMono  Clock of the process, in ms.
  * @property {number} heapUsedBytes
- * @property {number} heapLimitBytes
- * @property {number | null} oldSpaceLimitBytes
+ * @property {number | null} oldSpaceUsedBytes  After the last major GC. Null: none was seen.
+ * @property {number} majorGcs
+ * @property {number} oldSpaceLimitBytes
  * @property {number} externalBytes
  * @property {number} nextMs  The next report comes within this time.
  * @property {number} elu  0 to 1, since the last report.
  * @property {[p50: number, p99: number, max: number]} delayMs
+ * @property {number} poolWaitMs  Age of the job of the agent in the thread pool. 0: no job waits.
  * @property {number} gcMs
  * @property {number} handles
  * @property {number} cpuMs
@@ -164,6 +167,8 @@ function createSampler(servers, onFault) {
   function measure(say) {
     const collector = createCollector(load, isolate);
     const oldSpaceLimitBytes = readOldSpaceLimit();
+    const oldSpace = watchOldSpace(isolate);
+    const pool = createPoolProbe(isolate);
     let seq = 0;
     let reportedMono = nowMono();
     let wasQuiet = false;
@@ -176,11 +181,7 @@ function createSampler(servers, onFault) {
       reportedMono = atMono;
       const workMs = collector.work();
       const elu = passedMs > 0 ? Math.min(1, workMs / passedMs) : 0;
-      const {
-        used_heap_size: heapUsedBytes,
-        heap_size_limit: heapLimitBytes,
-        external_memory: externalBytes,
-      } = getHeapStatistics();
+      const { used_heap_size: heapUsedBytes, external_memory: externalBytes } = getHeapStatistics();
       isBusy = elu > BUSY_ELU;
       heldUp = worstMs > REST_DELAY * passedMs ? heldUp + 1 : 0;
       isResting = isQuiet && elu <= REST_ELU && heldUp === 0;
@@ -193,10 +194,12 @@ function createSampler(servers, onFault) {
         atMono: round(atMono),
         nextMs: wasQuiet ? QUIET_REPORT_MS : REPORT_MS,
         heapUsedBytes,
-        heapLimitBytes,
+        oldSpaceUsedBytes: oldSpace.usedBytes,
+        majorGcs: oldSpace.majorGcs,
         oldSpaceLimitBytes,
         externalBytes,
         elu: Math.round(elu * 10_000) / 10_000,
+        poolWaitMs: round(pool.waitMs(loop.turnedMono())),
         gcMs: round(collector.gcMs(workMs)),
         handles: collector.handles(seq),
         cpuMs: Math.round(cpuMs()),
@@ -209,11 +212,16 @@ function createSampler(servers, onFault) {
     measurer = listen(
       (passedMs) =>
         passedMs >= REPORT_MS &&
-        (passedMs >= QUIET_REPORT_MS || !wasQuiet || !counts.isQuiet() || (measurer?.worstMs ?? 0) > HELD_UP_MS),
+        (passedMs >= QUIET_REPORT_MS ||
+          !wasQuiet ||
+          !counts.isQuiet() ||
+          (measurer?.worstMs ?? 0) > HELD_UP_MS ||
+          pool.waitMs(loop.turnedMono()) > 0),
       (delays, atMono, worstMs) => {
         tell(delays, atMono, worstMs);
         if (isAtWork && !load.isExact()) collector.beExact();
         if (isBusy) collector.beginGc();
+        if (isAtWork || counts.hasOpen()) pool.begin();
         finish();
       },
     );
@@ -242,7 +250,7 @@ function createSampler(servers, onFault) {
  */
 function createCollector(load, isolate) {
   let handles = 0;
-  /** @type {ReturnType<typeof import('./gc-watch.cjs').createGcWatch> | null} */
+  /** @type {ReturnType<typeof createGcWatch> | null} */
   let gc = null;
   let activeMs = load.activeMs();
   return {
@@ -269,20 +277,9 @@ function createCollector(load, isolate) {
      * Called when the process is busy. Before, its garbage collections are not worth an observer.
      */
     beginGc() {
-      gc ??= /** @type {typeof import('./gc-watch.cjs')} */ (require('./gc-watch.cjs')).createGcWatch(isolate);
+      gc ??= createGcWatch(isolate);
     },
   };
-}
-
-/**
- * Reads the option of V8, because V8 reports only the sum of the limits of old and new space. At
- * the limit of the old space, the process ends.
- * @returns {number | null}  Null: the option is not given.
- */
-function readOldSpaceLimit() {
-  const words = [...(process.env.NODE_OPTIONS ?? '').split(/[\s"]+/), ...process.execArgv];
-  const sizes = words.flatMap((word) => /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(word)?.[1] ?? []);
-  return sizes.length > 0 ? Number(sizes[sizes.length - 1]) * 1024 ** 2 : null;
 }
 
 /**

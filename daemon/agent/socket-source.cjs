@@ -99,13 +99,24 @@ class SocketSource {
     const handle = this.#channel.isOpen() && (!inherited || isLost(claim)) ? bindAlone(claim) : null;
     if (handle) {
       inherited?.close();
+      // Before onHandle(), so that the keeper has the copy before the app sees 'listening'.
+      if (this.#sendsHandles) process.nextTick(() => this.#giveCopy(claim, handle));
       onHandle(handle, this.#sendsHandles ? 'held' : 'own');
-      if (this.#sendsHandles) this.#channel.say({ act: 'bound', claim }, handle);
     } else if (inherited) {
       this.#channel.say({ act: 'socket-used', claim });
       onHandle(inherited);
     }
     return Boolean(handle ?? inherited);
+  }
+
+  /**
+   * Called after the main module has finished, because Node.js sends no message, such as "booted",
+   * until the keeper's acknowledgement of this handle was read.
+   * @param {Claim} claim
+   * @param {any} handle
+   */
+  #giveCopy(claim, handle) {
+    if (handle.fd >= 0) this.#channel.say({ act: 'bound', claim }, handle);
   }
 
   /** @param {Claim} claim */

@@ -95,7 +95,7 @@ const FORMATS = {
   cpu: formatPercent,
   memoryBytes: formatBytes,
   heapUsedBytes: formatBytes,
-  heapLimitBytes: formatBytes,
+  oldSpaceLimitBytes: formatBytes,
   elu: (share) => `${Math.round(share * 100)}%`,
   delayP99Ms: formatDelay,
   gcMsPerS: (ms) => `${formatDelay(ms)}/s`,

@@ -210,7 +210,7 @@ function formatWords(row, nowMs) {
 
 /** @type {[string, ...string[]][]} */
 const NUMBERS = [
-  ['heap', 'heapUsedBytes', 'heapLimitBytes'],
+  ['heap', 'heapUsedBytes', 'oldSpaceLimitBytes'],
   ['loop', 'elu'],
   ['p50/p95/p99', 'latencyP50Ms', 'latencyP95Ms', 'latencyP99Ms'],
   ['5xx/s', 'errorsPerS'],

@@ -5,6 +5,9 @@
 
 export const TICK_MS = 1_000;
 
+/** Latencies are those of the responses in this time, in ms. */
+export const LATENCY_MS = 10_000;
+
 /**
  * The value of an app is the sum of the values of its instances. The value of a 10 s step is the
  * mean of its 1 s steps. With `worst`, the maximum replaces the sum and the mean.
@@ -38,6 +41,8 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} requestsPerS
  * @property {number} errorsPerS  Answers with status 500 or above.
  * @property {number} activeRequests
+ * @property {number | null} oldestRequestMs  Age of the oldest request without response headers.
+ *   Null: there is none.
  * @property {number | null} latencyP50Ms  Of the last 10 s. Null: there was no answer.
  * @property {number | null} latencyP95Ms
  * @property {number | null} latencyP99Ms
@@ -95,8 +100,10 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number | null} cpuMs  CPU time that all processes of the slot have used.
  * @property {number | null} pssBytes  Only with `detail`, like privateBytes.
  * @property {number | null} privateBytes
- * @property {number | null} heapLimitBytes
- * @property {number | null} oldSpaceLimitBytes  Null: the option --max-old-space-size is not given.
+ * @property {number | null} oldSpaceUsedBytes  After the last major GC. Null: none was seen.
+ * @property {number | null} majorGcs  Seen since the process began.
+ * @property {number | null} oldSpaceLimitBytes  At this use of the old space, the process ends.
+ * @property {number | null} poolWaitMs  Time that the last job waits in the thread pool of libuv.
  * @property {number | null} externalBytes
  * @property {number | null} handles
  * @property {number | null} reportAgeMs  Before the first report: since the program was loaded.

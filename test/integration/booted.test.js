@@ -73,6 +73,19 @@ test.each(Object.entries(PROGRAMS))('%s has booted once it is loaded', async (_w
   expect(keeper.events.filter(({ event }) => event === 'booted')).toHaveLength(1);
 });
 
+test.each(['cluster', 'fork'])('%s: a program that listens and then blocks its event loop has booted', async (mode) => {
+  const { keeper, open } = await started({
+    mode,
+    files: {
+      'app.cjs': `require('node:net').createServer().listen(0); setTimeout(() => { ${BLOCKS} });`,
+    },
+  });
+  await keeper.event('booted', 'one');
+  await keeper.says('one', 'loads');
+  open();
+  await keeper.event('listening', 'one');
+});
+
 describe('booted for another reason', () => {
   test('a program counts as booted if it listens before its main module has finished', async () => {
     const { keeper, fact, isSaid } = await started({

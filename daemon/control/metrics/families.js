@@ -35,11 +35,15 @@ const GAUGES = [
   ['worker_open_fds', 'Open file descriptors.', ({ fds }) => fds],
   ['worker_max_fds', 'Limit of its open file descriptors.', ({ fdsLimit }) => fdsLimit],
   ['worker_heap_used_bytes', 'V8 heap in use.', ({ heapUsedBytes }) => heapUsedBytes],
-  ['worker_heap_limit_bytes', 'Size limit of the V8 heap: old and new space.', ({ heapLimitBytes }) => heapLimitBytes],
   [
-    'worker_old_space_limit_bytes',
-    'Size limit of the old space, from --max-old-space-size. At this limit the process ends.',
+    'worker_heap_limit_bytes',
+    'Size limit of the old space of the V8 heap. At this limit the process ends.',
     ({ oldSpaceLimitBytes }) => oldSpaceLimitBytes,
+  ],
+  [
+    'worker_old_space_used_bytes',
+    'Old space of the V8 heap in use after the last major garbage collection.',
+    ({ oldSpaceUsedBytes }) => oldSpaceUsedBytes,
   ],
   ['worker_external_memory_bytes', 'Memory of objects outside the heap.', ({ externalBytes }) => externalBytes],
   [
@@ -63,9 +67,19 @@ const GAUGES = [
     ({ delayMaxMs }) => seconds(delayMaxMs),
   ],
   ['worker_gc_ratio', 'Fraction of the last second that garbage collection took.', ({ gcMsPerS }) => seconds(gcMsPerS)],
+  [
+    'worker_thread_pool_wait_seconds',
+    'Time that a job has waited in the thread pool of libuv.',
+    ({ poolWaitMs }) => seconds(poolWaitMs),
+  ],
   ['worker_active_handles', 'Handles that keep its event loop alive.', ({ handles }) => handles],
   ['worker_open_connections', 'Open connections of its servers.', ({ connections }) => connections],
   ['http_active_requests', 'Requests that are not answered yet.', countProcesses((http) => http.activeRequests)],
+  [
+    'http_oldest_request_seconds',
+    'Age of the oldest request without response headers.',
+    countProcesses((http) => seconds(http.oldestRequestMs ?? 0)),
+  ],
 ];
 
 /** @type {typeof GAUGES} */
@@ -181,7 +195,7 @@ function counts({ http, elu }) {
 }
 
 /**
- * @param {(http: HttpSample) => number} of
+ * @param {(http: HttpSample) => number | null} of
  * @returns {Of}
  */
 function countProcesses(of) {

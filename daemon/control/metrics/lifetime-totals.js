@@ -9,6 +9,7 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
  * @typedef {object} HttpReport  The agent's counts of HTTP: sums since its process started.
  * @property {number} requests
  * @property {number} active
+ * @property {number | null} oldestMs  Null: no request waits for its response headers.
  * @property {number} aborted
  * @property {number} upgrades
  * @property {number[]} responses
@@ -78,6 +79,7 @@ export function readHttp(given) {
   return {
     requests: count(given.requests),
     active: count(given.active),
+    oldestMs: numberOrNull(given.oldestMs),
     aborted: count(given.aborted),
     upgrades: count(given.upgrades),
     responses: list(given.responses, 5),
@@ -92,6 +94,14 @@ export function readHttp(given) {
  */
 export function number(value) {
   return typeof value === 'number' && value >= 0 && value <= COUNT_MAX ? value : 0;
+}
+
+/**
+ * @param {unknown} value
+ * @returns {number | null}  Null: the agent does not know it, or has an earlier version.
+ */
+export function numberOrNull(value) {
+  return typeof value === 'number' ? number(value) : null;
 }
 
 /**

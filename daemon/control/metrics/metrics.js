@@ -119,7 +119,9 @@ export function createMetrics({
     isAsking = true;
     unansweredSinceMs ??= clock.nowMs();
     try {
-      reports.take((await control.askKeeper('reports', {})).reports, clock.nowMs());
+      const { instances } = control.registry;
+      const startedAtMs = (/** @type {string} */ instanceId) => instances.get(instanceId)?.startedAtMs ?? null;
+      reports.take((await control.askKeeper('reports', {})).reports, clock.nowMs(), startedAtMs);
       unansweredSinceMs = null;
     } catch {
       // The keeper has died, or its version does not know this request.
@@ -168,7 +170,7 @@ export function createMetrics({
       usageOf: sampler.usageOf,
       trackOf: reports.of,
       errorLinesOf: errorCounts.of,
-      reportsSinceMs: reports.sinceMs,
+      areReportsKnown: reports.areKnown,
       nowMs: heardAtMs(),
     });
     const blocked = workers.filter(isBlocked);
@@ -247,6 +249,6 @@ function getValues(usages, tracks, nowMs) {
     tracks.length > 0 ? Math.max(...tracks.map((track) => readGauges(track, nowMs).delayP99Ms)) : null,
     serves ? sum(rates.map(({ requestsPerS }) => requestsPerS)) : null,
     serves ? sum(rates.map(({ errorsPerS }) => errorsPerS)) : null,
-    serves ? percentiles(recentLatencies(tracks, 1), [0.99])[0] : null,
+    serves ? percentiles(recentLatencies(tracks, nowMs, TICK_MS / 2), [0.99])[0] : null,
   ];
 }

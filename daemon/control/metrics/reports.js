@@ -1,5 +1,6 @@
+import { LATENCY_MS } from '../../../lib/shared/metrics.js';
 import { addPairs, noLatencies } from './latency.js';
-import { number, readHttp } from './lifetime-totals.js';
+import { number, numberOrNull, readHttp } from './lifetime-totals.js';
 
 /** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { HttpReport } from './lifetime-totals.js' */
@@ -15,11 +16,13 @@ const BLOCKED_MS = 3_000;
  * @property {number} atMono
  * @property {number} nextMs  Longest time until the next report.
  * @property {number} heapUsedBytes
- * @property {number} heapLimitBytes
+ * @property {number | null} oldSpaceUsedBytes  After the last major GC.
+ * @property {number | null} majorGcs
  * @property {number | null} oldSpaceLimitBytes
  * @property {number} externalBytes
  * @property {number} elu
  * @property {[p50: number, p99: number, max: number]} delayMs
+ * @property {number | null} poolWaitMs
  * @property {number} gcMs
  * @property {number} handles
  * @property {number} connections
@@ -31,11 +34,10 @@ const BLOCKED_MS = 3_000;
  * @property {Report} last
  * @property {Report | null} before
  * @property {number} seenAtMs  Arrival of the last new report.
- * @property {Report[]} recent  Oldest first, with `last`. Latencies use these reports.
+ * @property {number} unseenMs  Age of `last` at its arrival: control may have started later.
+ * @property {{ seenAtMs: number, http: HttpReport | null }[]} recent  Oldest first, with `last`.
+ *   Only the oldest is older than LATENCY_MS.
  */
-
-/** Number of reports that latencies are computed from. */
-const RECENT = 10;
 
 /** Interval of the reports while there is activity, in ms. */
 const REPORT_MS = 1_000;
@@ -43,31 +45,35 @@ const REPORT_MS = 1_000;
 export function createReports() {
   /** @type {Map<string, Track>} */
   const tracks = new Map();
-  /** @type {number | null} */
-  let sinceMs = null;
+  let areKnown = false;
 
   return {
-    /** Time of the first take(). Null: there was none. */
-    get sinceMs() {
-      return sinceMs;
+    /** Whether the keeper has given the reports. Until then, a missing report means nothing. */
+    get areKnown() {
+      return areKnown;
     },
     /**
      * @param {Record<string, unknown>} reports  By instance. Instances without a report are
      *   forgotten.
      * @param {number} nowMs
+     * @param {(instanceId: string) => number | null} [startedAtMs]  Of the process.
      */
-    take(reports, nowMs) {
-      sinceMs ??= nowMs;
+    take(reports, nowMs, startedAtMs = () => null) {
+      areKnown = true;
       for (const instanceId of tracks.keys()) if (!Object.hasOwn(reports, instanceId)) tracks.delete(instanceId);
       for (const [instanceId, given] of Object.entries(reports)) {
         const track = tracks.get(instanceId);
         if (track?.last.seq === /** @type {any} */ (given)?.seq) continue;
         const last = readReport(given);
+        const recent = track?.recent ?? [{ seenAtMs: -Infinity, http: last.atMono > LATENCY_MS ? last.http : null }];
+        const from = recent.findLastIndex(({ seenAtMs }) => seenAtMs <= nowMs - LATENCY_MS);
+        const madeAtMs = track ? nowMs : (startedAtMs(instanceId) ?? nowMs) + last.atMono;
         tracks.set(instanceId, {
           last,
           before: track?.last ?? null,
           seenAtMs: nowMs,
-          recent: [...(track?.recent ?? []), last].slice(-RECENT - 1),
+          unseenMs: Math.max(0, nowMs - madeAtMs),
+          recent: [...recent.slice(Math.max(0, from)), { seenAtMs: nowMs, http: last.http }],
         });
       }
     },
@@ -80,20 +86,23 @@ export function createReports() {
  * @param {Omit<Track, 'recent'>} track
  * @param {number} nowMs
  */
-export function readGauges({ last, before, seenAtMs }, nowMs) {
-  const ageMs = getAge(last, seenAtMs, nowMs);
+export function readGauges(track, nowMs) {
+  const { last, before } = track;
+  const ageMs = getAge(track, nowMs);
   // A blocked event loop cannot report its delay and its use, so the age of the last report counts.
   const heldUpMs = isLate(ageMs) ? ageMs : 0;
   const [p50, p99, max] = last.delayMs;
   return {
     heapUsedBytes: last.heapUsedBytes,
-    heapLimitBytes: last.heapLimitBytes,
+    oldSpaceUsedBytes: last.oldSpaceUsedBytes,
+    majorGcs: last.majorGcs,
     oldSpaceLimitBytes: last.oldSpaceLimitBytes,
     externalBytes: last.externalBytes,
     elu: heldUpMs > 0 ? 1 : last.elu,
     delayP50Ms: p50,
     delayP99Ms: Math.max(p99, heldUpMs),
     delayMaxMs: Math.max(max, heldUpMs),
+    poolWaitMs: last.poolWaitMs,
     gcMsPerS: rate(last.gcMs, before?.gcMs ?? 0, last, before),
     handles: last.handles,
     connections: last.connections,
@@ -101,7 +110,7 @@ export function readGauges({ last, before, seenAtMs }, nowMs) {
   };
 }
 
-const EMPTY = { last: readReport(null), before: null, seenAtMs: 0 };
+const EMPTY = { last: readReport(null), before: null, seenAtMs: 0, unseenMs: 0 };
 
 /**
  * The gauges of an instance without a report.
@@ -115,8 +124,9 @@ export const NO_GAUGES = /** @type {any} */ (
  * @param {Track} track
  * @param {number} nowMs
  */
-export function computeRates({ last, before, seenAtMs }, nowMs) {
-  if (isLate(getAge(last, seenAtMs, nowMs))) return { requestsPerS: 0, errorsPerS: 0 };
+export function computeRates(track, nowMs) {
+  const { last, before } = track;
+  if (isLate(getAge(track, nowMs))) return { requestsPerS: 0, errorsPerS: 0 };
   const errors = (/** @type {Report | null} */ report) => report?.http?.responses[4] ?? 0;
   return {
     requestsPerS: rate(last.http?.requests ?? 0, before?.http?.requests ?? 0, last, before),
@@ -126,25 +136,28 @@ export function computeRates({ last, before, seenAtMs }, nowMs) {
 
 /**
  * @param {Track[]} tracks
- * @param {number} [reports]  Number of reports to use. Default: all known reports.
+ * @param {number} nowMs
+ * @param {number} [windowMs]  At most the default.
  */
-export function recentLatencies(tracks, reports = RECENT) {
+export function recentLatencies(tracks, nowMs, windowMs = LATENCY_MS) {
   const steps = noLatencies();
   for (const { recent, last } of tracks) {
+    const before = recent.findLast(({ seenAtMs }) => seenAtMs <= nowMs - windowMs);
     addPairs(steps, last.http?.latency ?? [], 1);
-    if (recent.length > 1) addPairs(steps, recent[Math.max(0, recent.length - 1 - reports)].http?.latency ?? [], -1);
+    addPairs(steps, before?.http?.latency ?? [], -1);
   }
   return steps;
 }
 
 /**
  * Leaves out the extra time that the agent announced, because an idle agent reports less often.
- * @param {Report} last
- * @param {number} seenAtMs
+ * Adds `unseenMs` only if no other report comes, because the clock of the machine may have jumped.
+ * @param {Omit<Track, 'recent'>} track
  * @param {number} nowMs
  */
-function getAge({ nextMs }, seenAtMs, nowMs) {
-  return Math.max(0, nowMs - seenAtMs - (nextMs - REPORT_MS));
+function getAge({ last, seenAtMs, unseenMs }, nowMs) {
+  const ageMs = Math.max(0, nowMs - seenAtMs - (last.nextMs - REPORT_MS));
+  return isLate(ageMs) ? ageMs + unseenMs : ageMs;
 }
 
 /** @param {number} ageMs */
@@ -176,11 +189,13 @@ function readReport(given) {
     atMono: number(given?.atMono),
     nextMs: number(given?.nextMs) || REPORT_MS,
     heapUsedBytes: number(given?.heapUsedBytes),
-    heapLimitBytes: number(given?.heapLimitBytes),
-    oldSpaceLimitBytes: number(given?.oldSpaceLimitBytes) || null,
+    oldSpaceUsedBytes: numberOrNull(given?.oldSpaceUsedBytes),
+    majorGcs: numberOrNull(given?.majorGcs),
+    oldSpaceLimitBytes: numberOrNull(given?.oldSpaceLimitBytes),
     externalBytes: number(given?.externalBytes),
     elu: Math.min(1, number(given?.elu)),
     delayMs: [p50 ?? 0, p99 ?? 0, max ?? 0],
+    poolWaitMs: numberOrNull(given?.poolWaitMs),
     gcMs: number(given?.gcMs),
     handles: number(given?.handles),
     connections: number(given?.connections),

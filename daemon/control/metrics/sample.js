@@ -18,7 +18,7 @@ import { spentBySlot, addTotals, toTotals } from './lifetime-totals.js';
  * @property {(pid: number) => Usage} usageOf
  * @property {(instanceId: string) => Track | null} trackOf
  * @property {(app: string) => ErrorLines | null} errorLinesOf
- * @property {number | null} reportsSinceMs  When control asked for reports first.
+ * @property {boolean} areReportsKnown
  * @property {number} nowMs
  */
 
@@ -84,7 +84,7 @@ export function takeSamples(registry, isMeant, sources) {
  * @param {Sources} sources
  * @returns {Omit<WorkerSample, 'cpuMs'>}
  */
-function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf, reportsSinceMs, nowMs }) {
+function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf, areReportsKnown, nowMs }) {
   const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(registry, app, slot, {
     overview,
     usageOf,
@@ -92,6 +92,7 @@ function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf
   const seat = overview.seats.get(slot.id);
   const instanceId = pid > 0 ? (seat?.instanceId ?? null) : null;
   const { cpu, memoryBytes, processes, fds, fdsLimit, sockets, tree } = usageOf(pid);
+  const instance = registry.instances.get(instanceId ?? '');
   const track = instanceId === null ? null : trackOf(instanceId);
   return {
     id,
@@ -117,7 +118,7 @@ function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf
     privateBytes: null,
     ...(track
       ? readGauges(track, nowMs)
-      : { ...NO_GAUGES, reportAgeMs: silentMs(app, registry.instances.get(instanceId ?? ''), reportsSinceMs, nowMs) }),
+      : { ...NO_GAUGES, reportAgeMs: areReportsKnown ? silentMs(app, instance, nowMs) : null }),
     http: buildHttp([standing], nowMs),
   };
 }
@@ -127,16 +128,14 @@ function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf
  * blocked before it.
  * @param {DesiredApp} app
  * @param {Instance | undefined} instance
- * @param {number | null} reportsSinceMs
  * @param {number} nowMs
  * @returns {number | null}  Null: no report is expected.
  */
-function silentMs({ spec }, instance, reportsSinceMs, nowMs) {
+function silentMs({ spec }, instance, nowMs) {
   const bootedAtMs = instance?.bootedAtMs ?? null;
   const isExpected =
     spec.kind === 'node' && spec.metrics && instance?.isOrphan === false && !instance.label.hasNoChannel;
-  if (!isExpected || bootedAtMs === null || reportsSinceMs === null) return null;
-  return Math.max(0, nowMs - Math.max(bootedAtMs, reportsSinceMs));
+  return isExpected && bootedAtMs !== null ? Math.max(0, nowMs - bootedAtMs) : null;
 }
 
 /**
@@ -187,16 +186,18 @@ function buildHttp(standings, nowMs) {
   const tracks = standings.flatMap((standing) => standing.tracks);
   const reports = tracks.flatMap(({ last }) => last.http ?? []);
   const served = standings.flatMap((standing) => standing.served ?? []);
+  const oldest = reports.flatMap(({ oldestMs }) => oldestMs ?? []);
   if (reports.length + served.length === 0) return null;
   const rates = tracks.map((track) => computeRates(track, nowMs));
   const totals = addTotals(null, [...served.map(asReport), ...reports]);
-  const [latencyP50Ms, latencyP95Ms, latencyP99Ms] = percentiles(recentLatencies(tracks), SHARES);
+  const [latencyP50Ms, latencyP95Ms, latencyP99Ms] = percentiles(recentLatencies(tracks, nowMs), SHARES);
   const sum = (/** @type {number[]} */ values) =>
     Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
   return {
     requestsPerS: sum(rates.map((rate) => rate.requestsPerS)),
     errorsPerS: sum(rates.map((rate) => rate.errorsPerS)),
     activeRequests: reports.reduce((total, { active }) => total + active, 0),
+    oldestRequestMs: oldest.length > 0 ? Math.max(...oldest) : null,
     latencyP50Ms,
     latencyP95Ms,
     latencyP99Ms,
@@ -209,7 +210,7 @@ function buildHttp(standings, nowMs) {
  * @returns {HttpReport}
  */
 function asReport(served) {
-  return { ...served, active: 0 };
+  return { ...served, active: 0, oldestMs: null };
 }
 
 /**

@@ -82,7 +82,8 @@ export function createFacts({ control, metrics, logs, httpOf }) {
     const before = marks.get(instanceId) ?? NO_MARK;
     const last = metrics.trackOf(instanceId)?.last;
     if (!last || last.seq === before.seq) return before;
-    const { seq, majorGcs, delayMs } = last;
+    const { seq, delayMs } = last;
+    const majorGcs = last.majorGcs ?? 0;
     const worstMs = delayMs[2];
     const blocks = before.blocks.filter(({ atMs }) => nowMs - atMs < BLOCKS_KEPT_MS);
     return {

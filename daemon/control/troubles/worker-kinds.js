@@ -73,13 +73,11 @@ export const WORKER_KINDS = {
     begins: ({ workers, http }, nowMs) =>
       http.hasAnswered &&
       findWorst(
-        workers.filter(
-          ({ oldestRequestMs, http }) => (oldestRequestMs ?? 0) > UNANSWERED_MS && http?.requestsPerS === 0,
-        ),
-        ({ oldestRequestMs }) => oldestRequestMs ?? 0,
-        ({ oldestRequestMs, http, elu }) => ({
-          requests: http?.activeRequests ?? 0,
-          oldestMs: oldestRequestMs,
+        workers.filter(({ http: own }) => (own?.oldestRequestMs ?? 0) > UNANSWERED_MS && own?.requestsPerS === 0),
+        ({ http: own }) => own?.oldestRequestMs ?? 0,
+        ({ http: own, elu }) => ({
+          requests: own?.activeRequests ?? 0,
+          oldestMs: own?.oldestRequestMs,
           isIdle: (elu ?? 0) < 0.5,
         }),
         nowMs,

@@ -230,6 +230,34 @@ test('a blocked event loop is visible while it is blocked, and other workers kee
   expect(apps[0].delayMaxMs).toBeGreaterThan(2_000);
 });
 
+test('a worker that blocks before its first report is blocked since it booted, also for the next control', async () => {
+  const home = await sandbox();
+  const beside = await home.app('http-echo');
+  const code = `require('http').createServer().listen(0); setTimeout(() => { for (;;); }, 0);`;
+  const script = place(home.work, 'blocks.js', code);
+  for (const [name, ...mode] of [['fork'], ['cluster', '-i', '1']]) {
+    const { exitStatus } = await home.nclust('start', script, '--name', name, ...mode, '--kill-timeout', '100');
+    expect(exitStatus).toBe(0);
+  }
+  const blocked = async (ms) => {
+    const { workers } = await metrics(home);
+    return (
+      workers
+        .filter(({ reportAgeMs }) => Number(reportAgeMs) > ms)
+        .map(({ name }) => name)
+        .join() === 'fork,cluster' && workers
+    );
+  };
+  const [first] = await home.waitFor('both to be blocked', () => blocked(3_000));
+  expect(first.name).toBe(beside.name);
+  const { controlPid } = await home.daemon();
+  killIfThere(controlPid);
+  await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
+  const seen = await home.waitFor('both to be blocked again', () => blocked(3_000));
+  for (const { name, reportAgeMs, startedAtMs } of seen)
+    if (name !== beside.name) expect(reportAgeMs).toBeGreaterThan(Date.now() - Number(startedAtMs) - 3_000);
+});
+
 test('/metrics serves valid Prometheus text, and keeps its series across restart and reload', async () => {
   const home = await sandbox();
   const app = await home.app('serves-all', { instances: 2 });

@@ -1,7 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { addPairs, noLatencies, percentiles } from '../../../daemon/control/metrics/latency.js';
 import { realKeeper } from '../../helpers/keeper.js';
@@ -162,8 +165,7 @@ test('reports contain heap, event loop utilization, handles and connections', as
   const figures = await report();
   expect(figures).toMatchObject({ connections: 1 });
   expect(figures.heapUsedBytes).toBeGreaterThan(1e6);
-  expect(figures.heapLimitBytes).toBeGreaterThan(figures.heapUsedBytes);
-  expect(figures.oldSpaceLimitBytes).toBe(null);
+  expect(figures.oldSpaceLimitBytes).toBeGreaterThan(figures.heapUsedBytes);
   expect(figures.handles).toBeGreaterThan(0);
 });
 
@@ -171,12 +173,79 @@ test.each([
   ['an argument', { execArgv: ['--max-old-space-size=80'] }, 80],
   ['NODE_OPTIONS', { env: { NODE_OPTIONS: '--no-warnings --max_old_space_size=90' } }, 90],
   ['both', { execArgv: ['--max-old-space-size=80'], env: { NODE_OPTIONS: '--max-old-space-size=90' } }, 80],
-])('reports contain the limit of the old space from %s', async (_what, params, expected) => {
-  const { report } = await service({ params });
-  await waitFor('a report', async () => await report());
-  const { heapLimitBytes, oldSpaceLimitBytes } = await report();
+  ['the size of the heap', { execArgv: ['--max-heap-size=100', '--max-semi-space-size=4'] }, 88],
+])('reports contain the limit of the old space from %s, and the process ends there', async (_, params, expected) => {
+  const { keeper, port, report } = await service({
+    params,
+    code: `setInterval(() => { for (let at = 0; at < 2_000; at += 1) kept.push({ at, more: [at] }); }, 1);
+      const kept = []; http.createServer(answer)`,
+  });
+  await keeper.event('exited', 'one');
+  expect(port).toBeGreaterThan(0);
+  const { oldSpaceLimitBytes, oldSpaceUsedBytes, majorGcs } = await report();
   expect(oldSpaceLimitBytes).toBe(expected * 1024 ** 2);
-  expect(heapLimitBytes).toBeGreaterThan(oldSpaceLimitBytes);
+  expect(majorGcs).toBeGreaterThan(2);
+  expect(oldSpaceUsedBytes / oldSpaceLimitBytes).toBeGreaterThan(0.5);
+  expect(oldSpaceUsedBytes).toBeLessThanOrEqual(oldSpaceLimitBytes);
+});
+
+test('without an option, the limit of the old space is that of V8 without its young generation', async () => {
+  const { report } = await service({ params: { execArgv: ['--max-semi-space-size=1'] } });
+  const usual = await service();
+  const limits = await waitFor('both reports', async () => {
+    const both = [await report(), await usual.report()];
+    return both.every(Boolean) && both.map(({ oldSpaceLimitBytes }) => oldSpaceLimitBytes);
+  });
+  expect(limits[0]).toBeGreaterThan(2 ** 27);
+  expect(limits[1]).toBe(limits[0]);
+});
+
+test('the report shows how long a job waits in a full thread pool, also while the process is idle', async () => {
+  const { keeper, port, report } = await service({
+    code: `const fs = require('fs'); let opened = 0;
+      fs.stat = fs.fstat = () => { throw new Error('patched'); };
+      const open = () => fs.open('./fifo', 'r', () => (opened += 1) === 4 && say('all are open'));
+      http.createServer((request, response) => {
+        if (request.url === '/fill') for (let at = 0; at < 4; at += 1) open();
+        response.end('done');
+      })`,
+  });
+  execFileSync('mkfifo', [join(keeper.home, 'fifo')]);
+  await ask(port, '/');
+  await waitFor('a report', async () => (await report())?.poolWaitMs === 0);
+  await ask(port, '/fill');
+  const waits = [];
+  await waitFor('three reports of the waiting job', async () => {
+    const { poolWaitMs, atMono } = await report();
+    if (poolWaitMs > 0 && waits.at(-1)?.[0] !== poolWaitMs) waits.push([poolWaitMs, atMono]);
+    return waits.length >= 3;
+  });
+  for (const [at, [waitMs, atMono]] of waits.slice(1).entries()) {
+    expect(waitMs).toBeGreaterThan(waits[at][0]);
+    expect(atMono - waits[at][1]).toBeLessThan(3_000 * slowdown());
+  }
+  expect((await report()).elu).toBeLessThan(0.05);
+  // Several openings at once could wait for one end each, so this end stays open.
+  const end = openSync(join(keeper.home, 'fifo'), 'r+');
+  onTestFinished(() => closeSync(end));
+  await keeper.says('one', 'all are open');
+  await waitFor('the end of the wait', async () => (await report()).poolWaitMs === 0);
+});
+
+test('the report has the age of the oldest request, and server-sent events are answered', async () => {
+  const { keeper, port, report } = await service();
+  const oldest = async () => (await report())?.http?.oldestMs;
+  for (const path of ['/half', '/hang']) {
+    const client = connect(port, '127.0.0.1');
+    onTestFinished(() => void client.destroy());
+    client.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await keeper.says('one', path === '/hang' ? 'hangs' : 'half');
+    if (path === '/half') await waitFor('a report of an answered request', async () => (await oldest()) === null);
+    else await waitFor('the age of the request', async () => (await oldest()) > 1_000);
+    if (path === '/hang') client.destroy();
+  }
+  await waitFor('no open request', async () => (await oldest()) === null);
+  expect((await report()).http.active).toBe(1);
 });
 
 test('a process that creates garbage reports a growing GC time, smaller than the elapsed time', async () => {

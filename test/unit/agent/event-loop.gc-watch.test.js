@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { beforeEach, expect, test } from 'vitest';
 
-const { createGcWatch } = createRequire(import.meta.url)('../../../daemon/agent/gc-watch.cjs');
+const { createGcWatch, watchOldSpace } = createRequire(import.meta.url)('../../../daemon/agent/gc-watch.cjs');
 setFlagsFromString('--expose-gc');
 const collectOnce = runInNewContext('gc');
 const WORK_MS = 1_000;
@@ -16,10 +16,29 @@ beforeEach(() => {
   reportedMs = 0;
 });
 
+test('the use of the old space is known right after each major collection, not after a minor one', async () => {
+  const seen = watchOldSpace((entry) => entry);
+  expect(seen).toMatchObject({ majorGcs: 0, usedBytes: null });
+  await collect(6);
+  expect(seen).toMatchObject({ majorGcs: 0, usedBytes: null });
+  // The first two may be missed.
+  await collect(3, 'major');
+  const { majorGcs, usedBytes } = seen;
+  expect(majorGcs).toBeGreaterThan(0);
+  const kept = Array.from({ length: 3 }, () => Array(1_000_000).fill(1.5));
+  await collect(1, 'major');
+  expect(seen.majorGcs).toBe(majorGcs + 1);
+  expect(seen.usedBytes).toBeGreaterThan(usedBytes + 3 * 8_000_000 - 4_000_000);
+  kept.length = 0;
+  await collect(1, 'major');
+  expect(seen.usedBytes).toBeLessThan(usedBytes + 4_000_000);
+});
+
 /** Waits three turns each time, because Node.js reports a collection in the turn after the next. */
-async function collect(times) {
+async function collect(times, type = 'minor') {
   for (let left = times; left > 0; left -= 1) {
-    collectOnce({ type: 'minor' });
+    if (type === 'minor') collectOnce({ type });
+    else collectOnce();
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
   }
 }

@@ -10,6 +10,9 @@ const IDLE_MS = 100;
 let nowMs = 0;
 let workedMs = 0;
 let timers = new Set();
+/** Jobs in the thread pool, and whether they wait. */
+let jobs = [];
+let isPoolFull = false;
 
 const { createLoopSampler, createSampler } = withFakes(() => ({
   ...require('../../../daemon/agent/event-loop.cjs'),
@@ -20,12 +23,15 @@ const { createLoopSampler, createSampler } = withFakes(() => ({
 function withFakes(read) {
   const { hrtime, cpuUsage } = process;
   const nodeTimers = require('node:timers');
+  const fs = require('node:fs');
+  const { fstat } = fs;
   const { setImmediate, setInterval, clearInterval } = nodeTimers;
   try {
     Object.assign(process, {
       hrtime: () => [Math.trunc(nowMs / 1_000), (nowMs % 1_000) * 1e6],
       cpuUsage: () => ({ user: workedMs * 1_000, system: 0 }),
     });
+    fs.fstat = (_fd, done) => void jobs.push(done);
     Object.assign(nodeTimers, {
       setImmediate: (act) => (act(), { unref: () => {} }),
       setInterval: begin,
@@ -34,6 +40,7 @@ function withFakes(read) {
     return read();
   } finally {
     Object.assign(process, { hrtime, cpuUsage });
+    Object.assign(fs, { fstat });
     Object.assign(nodeTimers, { setImmediate, setInterval, clearInterval });
   }
 }
@@ -46,6 +53,8 @@ function begin(act, everyMs) {
 
 beforeEach(() => {
   timers = new Set();
+  jobs = [];
+  isPoolFull = false;
   vi.spyOn(performance, 'eventLoopUtilization').mockImplementation(() => ({
     active: workedMs,
     idle: nowMs - workedMs,
@@ -54,13 +63,14 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
-/** As in libuv: a timer is due again one interval after it fired. */
+/** As in libuv: a timer is due again one interval after it fired, and then finished jobs call back. */
 function fire() {
   for (const timer of [...timers]) {
     if (timer.dueMs > nowMs) continue;
     timer.dueMs = nowMs + timer.everyMs;
     timer.act();
   }
+  if (!isPoolFull) for (const done of jobs.splice(0)) done();
 }
 
 function work(ms) {
@@ -223,4 +233,37 @@ describe('a report', () => {
       expect(max).toBeLessThanOrEqual(45);
     },
   );
+
+  test('a report of a process with work has the wait in a full thread pool every second, also when it is idle', () => {
+    const { reports } = measured();
+    isPoolFull = true;
+    live(3_000, 20, 20);
+    expect(jobs).toHaveLength(1);
+    const before = reports.length;
+    rest(5_000);
+    const waits = reports.slice(before).map(({ poolWaitMs }) => poolWaitMs);
+    expect(waits).toHaveLength(5);
+    expect(waits).toEqual([...waits].sort((x, y) => x - y));
+    expect(waits[4] - waits[0]).toBeGreaterThan(3_000);
+    isPoolFull = false;
+    rest(6_000);
+    expect(reports.at(-1).poolWaitMs).toBe(0);
+  });
+
+  test('a report after a block of the event loop has no wait, because a finished job has not called back', () => {
+    const { reports } = measured();
+    live(3_000, 20, 20);
+    isPoolFull = true;
+    live(1_100, 20, 20);
+    expect(jobs).toHaveLength(1);
+    work(4_000);
+    expect(reports.at(-1).poolWaitMs).toBeLessThan(1_100);
+  });
+
+  test('an idle process puts no job into the thread pool', () => {
+    const { reports } = measured();
+    isPoolFull = true;
+    rest(60_000);
+    expect([reports.length > 10, jobs.length]).toEqual([true, 0]);
+  });
 });

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const { createHttpCounts, findStep } = createRequire(import.meta.url)('../../../daemon/agent/http-counts.cjs');
 const START = diagnostics.channel('http.server.request.start');
@@ -71,6 +71,53 @@ test('each pipelined request is timed from its own start', () => {
   expect({ requests, active, responses }).toEqual({ requests: 2, active: 0, responses: [0, 1, 0, 1, 0] });
   expect(Math.max(...latency.filter((_, at) => at % 2 === 0))).toBeLessThan(findStep(200));
   expect(durationMs).toBeLessThan(200);
+});
+
+describe('the oldest request', () => {
+  const oldestMs = () => counts.take().oldestMs;
+  const sendHeaders = (socket) => {
+    socket._httpMessage.headersSent = true;
+  };
+  const begin = (socket = new EventEmitter()) => {
+    start(socket);
+    socket._httpMessage = { headersSent: false };
+    return socket;
+  };
+
+  test('the oldest request is the one that waits longest for its headers', () => {
+    const first = begin();
+    spend(40);
+    const second = begin();
+    spend(20);
+    expect(oldestMs()).toBeGreaterThanOrEqual(59);
+    finish(first);
+    expect(oldestMs()).toBeGreaterThanOrEqual(19);
+    expect(oldestMs()).toBeLessThan(59);
+    finish(second);
+    expect(oldestMs()).toBe(null);
+  });
+
+  test('a response whose headers were sent counts as answered, and so does an aborted request', () => {
+    const [stream, left] = [begin(), begin()];
+    sendHeaders(stream);
+    expect(oldestMs()).not.toBe(null);
+    left.emit('close');
+    expect(oldestMs()).toBe(null);
+    expect(counts.take().active).toBe(1);
+    finish(stream);
+    begin(stream);
+    expect(oldestMs()).not.toBe(null);
+  });
+
+  test('the next pipelined request of a connection is open from the answer to the one before', () => {
+    const socket = begin();
+    begin(socket);
+    spend(40);
+    finish(socket);
+    expect(oldestMs()).toBeLessThan(40);
+    finish(socket);
+    expect(oldestMs()).toBe(null);
+  });
 });
 
 test('a connection that ends removes its unanswered requests from the counts', () => {

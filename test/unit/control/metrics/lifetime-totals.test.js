@@ -130,13 +130,61 @@ test('an instance that is no longer reported is forgotten', () => {
   expect(reports.of('one')).toBe(null);
 });
 
-test('latencies are those of the last ten reports', () => {
+const latencyCounts = (track, nowMs) => recentLatencies([track], nowMs).reduce((sum, count) => sum + count, 0);
+
+test('latencies are those of the last ten seconds', () => {
   const reports = createReports();
   for (let seq = 1; seq <= 20; seq += 1)
-    reports.take({ one: report(seq, { http: http({ latency: [seq, 100, 0, seq] }) }) }, seq * 1_000);
-  const steps = recentLatencies([reports.of('one')]);
-  expect(steps[0]).toBe(10);
-  expect(steps.reduce((sum, count) => sum + count, 0)).toBe(10 + 100 - 100);
+    reports.take({ one: report(seq, { http: http({ latency: [0, seq] }) }) }, seq * 1_000);
+  expect(latencyCounts(reports.of('one'), 20_000)).toBe(10);
+});
+
+test('there are no latencies after ten seconds without a response, however seldom a quiet process reports', () => {
+  const reports = createReports();
+  const take = (seq, ms, count) =>
+    reports.take({ one: report(seq, { atMono: ms, nextMs: 5_000, http: http({ latency: [0, count] }) }) }, ms);
+  take(1, 1_000, 4);
+  expect(latencyCounts(reports.of('one'), 1_000)).toBe(4);
+  take(2, 6_000, 4);
+  expect(latencyCounts(reports.of('one'), 10_999)).toBe(4);
+  expect(latencyCounts(reports.of('one'), 11_000)).toBe(0);
+  take(3, 12_000, 5);
+  expect(latencyCounts(reports.of('one'), 12_000)).toBe(1);
+  expect(latencyCounts(reports.of('one'), 22_000)).toBe(0);
+});
+
+test('a control that starts later counts no latencies from before its start', () => {
+  const reports = createReports();
+  reports.take({ one: report(100, { http: http({ latency: [0, 50] }) }) }, 1_000);
+  expect(latencyCounts(reports.of('one'), 1_000)).toBe(0);
+  reports.take({ one: report(101, { http: http({ latency: [0, 53] }) }) }, 2_000);
+  expect(latencyCounts(reports.of('one'), 2_000)).toBe(3);
+});
+
+test('a control that starts during a block finds out when the block began', () => {
+  const reports = createReports();
+  const take = (ms) => reports.take({ one: report(30) }, ms, () => 100_000);
+  take(150_000);
+  const ageMs = (ms) => readGauges(reports.of('one'), ms).reportAgeMs;
+  // Another report may still come, so the block is not certain.
+  expect(ageMs(152_000)).toBe(2_000);
+  take(154_000);
+  expect(ageMs(154_000)).toBe(24_000);
+  reports.take({ one: report(31) }, 155_000, () => 100_000);
+  expect([ageMs(155_000), ageMs(160_000)]).toEqual([0, 5_000]);
+});
+
+test('facts that an agent does not report are not known', () => {
+  const reports = createReports();
+  reports.take({ old: report(1), one: report(1, { poolWaitMs: 0, oldSpaceUsedBytes: null, majorGcs: 0 }) }, 0);
+  const facts = (id) => {
+    const { poolWaitMs, oldSpaceUsedBytes, majorGcs, oldSpaceLimitBytes } = readGauges(reports.of(id), 0);
+    return [poolWaitMs, oldSpaceUsedBytes, majorGcs, oldSpaceLimitBytes];
+  };
+  expect([facts('old'), facts('one')]).toEqual([
+    [null, null, null, null],
+    [0, null, 0, null],
+  ]);
 });
 
 test('percentiles are within a fifth of the truth', () => {

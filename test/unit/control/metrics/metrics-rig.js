@@ -58,7 +58,6 @@ export function reportOf(requests, more = {}) {
     seq,
     atMono: seq * 1_000,
     heapUsedBytes: 1_000,
-    heapLimitBytes: 2_000,
     externalBytes: 10,
     elu: 0.25,
     delayMs: [1, 2, 3],

@@ -122,6 +122,8 @@ describe('a worker that has not reported yet', () => {
       ['api', 'waits'],
       ['late', 'waits'],
     ]);
+    // Since its boot, and not since the start of this control.
+    expect(workers[0].reportAgeMs).toBeGreaterThan(Number(workers[1].reportAgeMs));
     rig.keeper.reports.set(ids().at(-1), reportOf(1));
     await rig.turn(1_000);
     const [api, late] = (await rig.call('metrics')).workers;
@@ -141,6 +143,22 @@ describe('a worker that has not reported yet', () => {
     if (ms === 0) await rig.boot();
     expect(await ages()).toEqual([null]);
   });
+});
+
+test('the oldest request of an app is that of its worst worker, and null if none is open', async () => {
+  await start({ instances: 2 });
+  const oldest = async (...ages) => {
+    for (const [at, id] of ids().entries()) {
+      const report = reportOf(10);
+      rig.keeper.reports.set(id, { ...report, http: { ...report.http, oldestMs: ages[at] } });
+    }
+    await rig.turn(1_000);
+    const { workers, apps } = await rig.call('metrics');
+    return [...workers, ...apps].map(({ http }) => http.oldestRequestMs);
+  };
+  expect(await oldest(40, 900)).toEqual([40, 900, 900]);
+  expect(await oldest(null, 1_900)).toEqual([null, 1_900, 1_900]);
+  expect(await oldest(null, null)).toEqual([null, null, null]);
 });
 
 test('a stopped app uses nothing', async () => {

@@ -6,7 +6,14 @@ const NOW = 1_800_000_000_000;
 const S = 1_000;
 const MB = 1024 ** 2;
 
-const HTTP = { requestsPerS: 10, errorsPerS: 0, activeRequests: 1, latencyP99Ms: 12, totals: { requests: 500 } };
+const HTTP = {
+  requestsPerS: 10,
+  errorsPerS: 0,
+  activeRequests: 1,
+  latencyP99Ms: 12,
+  oldestRequestMs: 5,
+  totals: { requests: 500 },
+};
 
 const worker = (o = {}) => ({
   slot: 0,
@@ -18,7 +25,6 @@ const worker = (o = {}) => ({
   elu: 0.1,
   delayP99Ms: 2,
   poolWaitMs: 0,
-  oldestRequestMs: 5,
   oldSpaceUsedBytes: 20 * MB,
   oldSpaceLimitBytes: 100 * MB,
   fds: 20,
@@ -197,12 +203,12 @@ const TABLE = [
   ],
   [
     'no-progress',
-    app({ worker: { oldestRequestMs: 31 * S, http: { requestsPerS: 0 } } }),
+    app({ worker: { http: { oldestRequestMs: 31 * S, requestsPerS: 0 } } }),
     0,
     [
-      app({ worker: { oldestRequestMs: 31 * S } }),
-      app({ worker: { oldestRequestMs: null, http: { requestsPerS: 0 } } }),
-      app({ worker: { oldestRequestMs: 31 * S, http: { requestsPerS: 0 } }, http: { hasAnswered: false } }),
+      app({ worker: { http: { oldestRequestMs: 31 * S } } }),
+      app({ worker: { http: { oldestRequestMs: null, requestsPerS: 0 } } }),
+      app({ worker: { http: { oldestRequestMs: 31 * S, requestsPerS: 0 } }, http: { hasAnswered: false } }),
     ],
   ],
   [

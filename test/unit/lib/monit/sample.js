@@ -4,6 +4,7 @@ const HTTP = {
   requestsPerS: 12,
   errorsPerS: 0,
   activeRequests: 1,
+  oldestRequestMs: null,
   latencyP50Ms: 1,
   latencyP95Ms: 4,
   latencyP99Ms: 9,
@@ -48,7 +49,7 @@ export function sampleOf(apps, atMs = 1_000_000) {
       const own = workers.filter((worker) => worker.name === name);
       return {
         ...own[0],
-        heapLimitBytes: undefined,
+        oldSpaceLimitBytes: undefined,
         handles: undefined,
         workers: own.length,
         online: own.filter(({ status }) => status === 'online').length,
@@ -80,7 +81,10 @@ function workerOf(part) {
     pssBytes: null,
     privateBytes: null,
     heapUsedBytes: 5 * 1024 ** 2,
-    heapLimitBytes: 2 * 1024 ** 3,
+    oldSpaceUsedBytes: null,
+    majorGcs: 0,
+    oldSpaceLimitBytes: 2 * 1024 ** 3,
+    poolWaitMs: 0,
     externalBytes: 1,
     elu: 0.1,
     delayP50Ms: 1,
