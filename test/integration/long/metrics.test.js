@@ -177,15 +177,15 @@ test.each([
 ])('reports contain the limit of the old space from %s, and the process ends there', async (_, params, expected) => {
   const { keeper, port, report } = await service({
     params,
-    code: `setInterval(() => { for (let at = 0; at < 2_000; at += 1) kept.push({ at, more: [at] }); }, 1);
+    code: `setInterval(() => { for (let at = 0; at < 20_000; at += 1) kept.push({ at, more: [at] }); }, 50);
       const kept = []; http.createServer(answer)`,
   });
   await keeper.event('exited', 'one');
   expect(port).toBeGreaterThan(0);
   const { oldSpaceLimitBytes, oldSpaceUsedBytes, majorGcs } = await report();
   expect(oldSpaceLimitBytes).toBe(expected * 1024 ** 2);
-  expect(majorGcs).toBeGreaterThan(2);
-  expect(oldSpaceUsedBytes / oldSpaceLimitBytes).toBeGreaterThan(0.5);
+  expect(majorGcs).toBeGreaterThan(0);
+  expect(oldSpaceUsedBytes / oldSpaceLimitBytes).toBeGreaterThan(0.25);
   expect(oldSpaceUsedBytes).toBeLessThanOrEqual(oldSpaceLimitBytes);
 });
 
