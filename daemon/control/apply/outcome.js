@@ -26,10 +26,12 @@ const APP_CODES = ['ERR_NCLUST_NOT_UP', 'ERR_NCLUST_RELOAD_FAILED', 'ERR_NCLUST_
  */
 export async function waitForApps(context, receipt, client, { progress, isFromFile = true }) {
   const names = [...new Set(receipt.about.map(({ name }) => name))];
+  const receipts = names.map((name) => buildReceipt(receipt, name));
+  // Slots that a scaling has removed from the list, so `about` does not have them.
+  const gone = receipt.gone.filter((id) => receipts.every((one) => !one.gone.includes(id)));
+  if (gone.length > 0) receipts.push({ ...receipt, up: [], gone });
   const outcomes = await waitWithProgress(context, receipt, client, progress, (onLook) =>
-    Promise.allSettled(
-      names.map((name) => context.control.waitFor(buildReceipt(receipt, name), client.signal, onLook)),
-    ),
+    Promise.allSettled(receipts.map((one) => context.control.waitFor(one, client.signal, onLook))),
   );
   const failed = outcomes.flatMap((outcome, at) =>
     outcome.status === 'rejected' ? [{ name: names[at], error: outcome.reason }] : [],

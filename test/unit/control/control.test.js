@@ -383,6 +383,18 @@ describe('stop, delete, restart, scale', () => {
     expect(rig.running()).toHaveLength(count);
   });
 
+  test('scale down answers when the processes of the removed slots are gone', async () => {
+    rig.keeper.behave = () => ({ listensAfterMs: 10, stopsAfterMs: 5_000 });
+    void rig.start({ instances: 3 });
+    await rig.turn();
+    const request = watch(rig.call('scale', { target: 'api', instances: '1' }));
+    await rig.turn(4_000);
+    expect(request.state).toBe('pending');
+    await rig.turn(2_000);
+    expect(request.state).toBe('done');
+    expect(rig.keeper.alive).toHaveLength(1);
+  });
+
   test.each(['scale', 'start'])(
     '%s of an app that is deleted at the same time fails with the name of the app and instance',
     async (method) => {
