@@ -313,7 +313,7 @@ export interface Nclust {
   list(targets?: Targets, o?: CallOptions): Promise<SlotStatus[]>;
   /** Like list(), with details. */
   describe(targets: Targets, o?: CallOptions): Promise<SlotStatus[]>;
-  /** What is wrong with apps, the worst first. */
+  /** Lists the troubles of apps, the worst first. */
   troubles(targets?: Targets, o?: CallOptions): Promise<Trouble[]>;
   /** The variables that nclust gave to an instance. */
   env(target: string | number, o?: CallOptions): Promise<Record<string, string>>;

@@ -87,11 +87,10 @@ const WORDS = {
     next: (name) => `nclust logs ${name}`,
   },
   'loop-blocked': {
-    text({ forMs, longestMs, doing, frame }, { times }) {
-      const where = frame ? `, in ${frame}` : '';
+    text({ forMs, longestMs, doing }, { times }) {
       if (forMs === null)
-        return `had its event loop blocked ${times} times, for ${formatDelay(longestMs)} at the longest${where}`;
-      const how = `${doing ? `; ${DOING[doing]}` : ''}${where}`;
+        return `had its event loop blocked ${times} times, for ${formatDelay(longestMs)} at the longest`;
+      const how = doing ? `; ${DOING[doing]}` : '';
       return `does not answer: its event loop has been blocked for ${formatCoarse(forMs)}${how}`;
     },
     next: (name, { forMs }) => (forMs === null ? `nclust profile ${name}` : `nclust stack ${name}`),

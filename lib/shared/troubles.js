@@ -21,7 +21,7 @@
  * @property {{ failure: ListenFailure }} port-taken
  * @property {{ forMs: number, isProgressing: boolean }} slow-start
  * @property
- *   {{ forMs: number | null, longestMs: number, doing: ActivityKind | null, frame: string | null }}
+ *   {{ forMs: number | null, longestMs: number, doing: ActivityKind | null }}
  *   loop-blocked  forMs: null: it turns again.
  * @property {{ forMs: number, requests: number }} pool-stuck
  * @property {{ requests: number, oldestMs: number, isIdle: boolean }} no-progress

@@ -1,8 +1,8 @@
-import { waitForApps } from '../apply/outcome.js';
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
+import { waitForApps } from '../apply/outcome.js';
 import { listOutputNotices, listSharedFileNotices } from '../logs/place.js';
 import { selectIds } from '../requests/change.js';
 import { isAppScope } from '../state/registry.js';

@@ -1,12 +1,13 @@
 import { createOverview, describeListenFailure } from '../status/slot-status.js';
 import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 import { NO_INCIDENTS } from './incidents.js';
+import { NO_HTTP } from './usual.js';
 
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { Control, Parts } from '../context.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
-/** @import { DesiredSlot } from '../state/desired.js' */
+/** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Registry, Seat } from '../state/registry.js' */
 /** @import { Incidents } from './incidents.js' */
 
@@ -31,7 +32,6 @@ import { NO_INCIDENTS } from './incidents.js';
  * @property {ListenFailure | null} listenFailure  Null: none, or it listens elsewhere.
  * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
  * @property {number} wallTimes  Garbage collections in a row that left the heap nearly full.
- * @property {string | null} frame
  */
 
 /** @typedef {{ atMs: number, ms: number }} Block */
@@ -67,9 +67,9 @@ const PROGRESS_CPU = 5;
  * @param {Pick<Control, 'registry'>} o.control
  * @param {Pick<Metrics, 'now' | 'trackOf'>} o.metrics
  * @param {Pick<Parts['logs'], 'losing'>} o.logs
- * @param {(name: string, ids: number[], hasAnswered: boolean) => HttpFacts} o.httpOf
+ * @param {(apps: DesiredApp[]) => Map<string, HttpFacts>} o.readHttp
  */
-export function createFacts({ control, metrics, logs, httpOf }) {
+export function createFacts({ control, metrics, logs, readHttp }) {
   /** By instance. @type {Map<string, Mark>} */
   let marks = new Map();
 
@@ -106,8 +106,11 @@ export function createFacts({ control, metrics, logs, httpOf }) {
       const { workers, apps } = metrics.now();
       const { seats } = createOverview(registry);
       const losing = logs.losing();
+      const stops = groupStops(registry, metrics.trackOf);
       const samples = new Map(workers.map((worker) => [worker.id, worker]));
       const figures = new Map(apps.map((app) => [app.name, app]));
+      const hasAnswered = (/** @type {string} */ name) => (figures.get(name)?.http?.totals.requests ?? 0) > 0;
+      const http = readHttp(registry.desired.apps.filter(({ spec }) => hasAnswered(spec.name)));
       /** @type {typeof marks} */
       const marked = new Map();
       const found = registry.desired.apps.map(({ spec: { name }, createdAtMs, slots }) => ({
@@ -119,22 +122,16 @@ export function createFacts({ control, metrics, logs, httpOf }) {
           const seat = seats.get(slot.id);
           const own = sample.instanceId === null ? NO_MARK : mark(sample.instanceId, nowMs);
           if (sample.instanceId !== null) marked.set(sample.instanceId, own);
-          return {
-            ...sample,
+          return Object.assign(sample, {
             isProgressing: registry.instances.get(seat?.instanceId ?? '')?.isProgressing ?? sample.cpu > PROGRESS_CPU,
             listenFailure: findListenFailure(registry, slot, seat),
             blocks: own.blocks,
             wallTimes: own.wallTimes,
-            frame: null,
-          };
+          });
         }),
-        stops: listStops(registry, name, metrics.trackOf),
+        stops: stops.get(name) ?? [],
         incidents: incidents.get(name) ?? NO_INCIDENTS,
-        http: httpOf(
-          name,
-          slots.map(({ id }) => id),
-          (figures.get(name)?.http?.totals.requests ?? 0) > 0,
-        ),
+        http: http.get(name) ?? NO_HTTP,
         sockets: sockets.get(name) ?? [],
         errorLines: figures.get(name)?.errorLines ?? null,
         losing: losing.get(name) ?? null,
@@ -158,16 +155,18 @@ function findListenFailure(registry, slot, seat) {
 /**
  * Leaves out instances that still finish requests, because these get no signal yet.
  * @param {Registry} registry
- * @param {string} name
  * @param {Metrics['trackOf']} trackOf
- * @returns {StopFacts[]}
+ * @returns {Map<string, StopFacts[]>}  By the name of the app.
  */
-function listStops({ seats, instances }, name, trackOf) {
-  return [...seats.values()].flatMap(({ name: app, slot, life, sinceMs, instanceId }) => {
-    if (app !== name || life.state !== 'stopping') return [];
-    const instance = instances.get(instanceId ?? '');
-    if (!instance || instance.exit || (trackOf(instance.instanceId)?.last.http?.active ?? 0) > 0) return [];
+function groupStops({ seats, instances }, trackOf) {
+  /** @type {Map<string, StopFacts[]>} */
+  const found = new Map();
+  for (const { name, slot, life, sinceMs, instanceId } of seats.values()) {
+    const instance = life.state === 'stopping' ? instances.get(instanceId ?? '') : undefined;
+    if (!instance || instance.exit || (trackOf(instance.instanceId)?.last.http?.active ?? 0) > 0) continue;
     const { signal, killTimeoutMs } = instance.label.stop;
-    return [{ slot, signal, signalledMs: sinceMs, killAtMs: sinceMs + killTimeoutMs }];
-  });
+    const stop = { slot, signal, signalledMs: sinceMs, killAtMs: sinceMs + killTimeoutMs };
+    found.set(name, [...(found.get(name) ?? []), stop]);
+  }
+  return found;
 }

@@ -59,6 +59,7 @@ export function judge(apps, before, nowMs) {
   const standings = new Map(
     apps.flatMap((app) =>
       listFindings(app, before, nowMs).flatMap(([kind, finding]) => {
+        if (!finding && before.size === 0) return [];
         const id = getId(app, kind);
         const standing = update({ id, kind, app, finding }, before.get(id), nowMs);
         return standing ? [[id, standing]] : [];
@@ -84,10 +85,12 @@ function getId({ name, createdAtMs }, kind) {
  */
 function listFindings(app, before, nowMs) {
   const found = ROWS.map(([kind, { begins, holds = begins }]) => {
-    const look = before.get(getId(app, kind))?.trouble ? holds : begins;
+    // Usually nothing is wrong. Then no id is made, because that takes longer than to judge.
+    const look = before.size > 0 && before.get(getId(app, kind))?.trouble ? holds : begins;
     return /** @type {[Kind, Finding | null]} */ ([kind, look(app, nowMs) || null]);
   });
   const kinds = new Set(found.flatMap(([kind, finding]) => (finding ? kind : [])));
+  if (kinds.size === 0) return found;
   return found.map(([kind, finding]) => [kind, KINDS[kind].unless?.some((one) => kinds.has(one)) ? null : finding]);
 }
 

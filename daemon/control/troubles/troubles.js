@@ -2,7 +2,7 @@ import { isAppScope } from '../state/registry.js';
 import { createFacts } from './facts.js';
 import { noteEvent, NO_INCIDENTS } from './incidents.js';
 import { judge } from './judge.js';
-import { createHttpFacts } from './usual.js';
+import { createHttpReader } from './usual.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 /** @import { Kind, Trouble } from '../../../lib/shared/troubles.js' */
@@ -25,6 +25,9 @@ const AFTER_JUMP_MS = 10_000;
 /** Looks after events; a storm of events is looked at together. */
 const GATHER_MS = 200;
 
+/** With more workers, looks are less frequent, so that they cost no more. */
+const WORKERS_A_TICK = 100;
+
 /** @typedef {ReturnType<typeof createTroubles>} Troubles */
 
 /**
@@ -36,8 +39,7 @@ const GATHER_MS = 200;
  */
 export function createTroubles({ control, parts, metrics, past }) {
   const { clock, eventLog, logs, managerLog } = parts;
-  const http = createHttpFacts(metrics, clock.nowMs);
-  const facts = createFacts({ control, metrics, logs, httpOf: http.of });
+  const facts = createFacts({ control, metrics, logs, readHttp: createHttpReader(metrics, clock.nowMs) });
   /** By app. @type {Map<string, Incidents>} */
   const incidents = new Map();
   /** By app. @type {Map<string, AppFacts['sockets']>} */
@@ -101,8 +103,13 @@ export function createTroubles({ control, parts, metrics, past }) {
     }
     lastMs = nowMs;
     if (ticks % SOCKETS_EVERY === 0) void readSockets();
+    if (ticks % countTicks() === 0) lookSafely();
     ticks += 1;
-    lookSafely();
+  }
+
+  /** @returns {number}  From one look to the next. */
+  function countTicks() {
+    return Math.max(1, Math.ceil(control.registry.instances.size / WORKERS_A_TICK));
   }
 
   async function readSockets() {
@@ -115,7 +122,10 @@ export function createTroubles({ control, parts, metrics, past }) {
 
   function list() {
     // An event that has just come is judged first.
-    if (isDue) lookSafely();
+    if (isDue) {
+      isDue = false;
+      lookSafely();
+    }
     const open = [...(standings?.values() ?? [])].flatMap(({ trouble }) => trouble ?? []);
     return [...open.filter(({ level }) => level === 'bad'), ...open.filter(({ level }) => level === 'warn')];
   }
@@ -126,7 +136,7 @@ export function createTroubles({ control, parts, metrics, past }) {
       note(event);
       if (isDue || event.type.startsWith('trouble:')) return;
       isDue = true;
-      clock.after(GATHER_MS, () => {
+      clock.after(GATHER_MS * countTicks(), () => {
         isDue = false;
         lookSafely();
       });

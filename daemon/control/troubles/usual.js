@@ -2,6 +2,7 @@ import { MINUTE_MS } from './incidents.js';
 
 /** @import { Points } from '../../../lib/shared/metrics.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
+/** @import { DesiredApp } from '../state/desired.js' */
 /** @import { HttpFacts } from './facts.js' */
 
 const NAMES = /** @type {const} */ (['requestsPerS', 'errorsPerS', 'latencyP99Ms']);
@@ -14,65 +15,60 @@ const RENEW_MS = MINUTE_MS;
 
 const NOW_POINTS = 30;
 
+/** Reading an hour takes long, so only a few apps are read in one tick. */
+const RENEWED_AT_ONCE = 10;
+
 /** @type {HttpFacts} */
-const NO_HTTP = { requestsPerS: 0, errorsPerS: 0, hasAnswered: false, usualP99Ms: null, usualShare: null };
+export const NO_HTTP = { requestsPerS: 0, errorsPerS: 0, hasAnswered: false, usualP99Ms: null, usualShare: null };
 
 /** @typedef {Pick<HttpFacts, 'usualP99Ms' | 'usualShare'> & { atMs: number }} Usual */
+
+/** @type {Usual} */
+const UNKNOWN = { usualP99Ms: null, usualShare: null, atMs: -Infinity };
 
 /**
  * @param {Pick<Metrics, 'history'>} metrics
  * @param {() => number} nowMs
+ * @returns {(apps: DesiredApp[]) => Map<string, HttpFacts>}  Takes all apps that have answered a
+ *   request.
  */
-export function createHttpFacts(metrics, nowMs) {
+export function createHttpReader(metrics, nowMs) {
   /** By app. @type {Map<string, Usual>} */
-  const usual = new Map();
+  let usual = new Map();
 
   /**
-   * @param {number[]} ids
+   * @param {DesiredApp[]} apps
    * @param {1000 | 10000} stepMs
    * @param {number} points
    */
-  function read(ids, stepMs, points) {
-    return metrics.history({ ids, series: [...NAMES], stepMs, points, of: 'apps' }).apps[0]?.series ?? {};
+  function read(apps, stepMs, points) {
+    const ids = apps.flatMap(({ slots }) => slots.map(({ id }) => id));
+    return metrics.history({ ids, series: [...NAMES], stepMs, points, of: 'apps' }).apps;
   }
 
-  /**
-   * @param {string} name
-   * @param {number[]} ids
-   */
-  function findUsual(name, ids) {
-    const known = usual.get(name);
-    if (known && nowMs() - known.atMs < RENEW_MS) return known;
-    const { requestsPerS = [], errorsPerS = [], latencyP99Ms = [] } = read(ids, 10_000, HOUR_POINTS);
-    const shares = requestsPerS.map((rate, at) => (rate ? (errorsPerS[at] ?? 0) / rate : null));
-    const found = { atMs: nowMs(), usualP99Ms: computeMedian(latencyP99Ms), usualShare: computeMedian(shares) };
-    usual.set(name, found);
-    return found;
+  /** @param {DesiredApp[]} apps */
+  function renew(apps) {
+    const atMs = nowMs();
+    usual = new Map(apps.map(({ spec: { name } }) => [name, usual.get(name) ?? UNKNOWN]));
+    const due = apps.filter(({ spec }) => Math.abs(atMs - (usual.get(spec.name) ?? UNKNOWN).atMs) >= RENEW_MS);
+    if (due.length === 0) return;
+    for (const { name, series } of read(due.slice(0, RENEWED_AT_ONCE), 10_000, HOUR_POINTS)) {
+      const { requestsPerS = [], errorsPerS = [], latencyP99Ms = [] } = series;
+      const shares = requestsPerS.map((rate, at) => (rate ? (errorsPerS[at] ?? 0) / rate : null));
+      usual.set(name, { atMs, usualP99Ms: computeMedian(latencyP99Ms), usualShare: computeMedian(shares) });
+    }
   }
 
-  return {
-    /**
-     * @param {string} name
-     * @param {number[]} ids  Of its slots.
-     * @param {boolean} hasAnswered  Whether it has ever answered a request.
-     * @returns {HttpFacts}
-     */
-    of(name, ids, hasAnswered) {
-      if (!hasAnswered) return NO_HTTP;
-      const { requestsPerS = [], errorsPerS = [] } = read(ids, 1000, NOW_POINTS);
-      const { usualP99Ms, usualShare } = findUsual(name, ids);
-      return {
-        requestsPerS: computeMean(requestsPerS),
-        errorsPerS: computeMean(errorsPerS),
-        hasAnswered,
-        usualP99Ms,
-        usualShare,
-      };
-    },
-    /** @param {(name: string) => boolean} isListed */
-    forget(isListed) {
-      for (const name of usual.keys()) if (!isListed(name)) usual.delete(name);
-    },
+  return (apps) => {
+    renew(apps);
+    if (apps.length === 0) return new Map();
+    return new Map(
+      read(apps, 1000, NOW_POINTS).map(({ name, series: { requestsPerS = [], errorsPerS = [] } }) => {
+        const { usualP99Ms, usualShare } = usual.get(name) ?? UNKNOWN;
+        const rates = { requestsPerS: computeMean(requestsPerS), errorsPerS: computeMean(errorsPerS) };
+        return [name, { ...rates, hasAnswered: true, usualP99Ms, usualShare }];
+      }),
+    );
   };
 }
 

@@ -223,7 +223,6 @@ function findBlocked(own, nowMs) {
       forMs,
       longestMs: Math.max(forMs ?? 0, ...blocks.map(({ ms }) => ms)),
       doing: now[0]?.activity ?? null,
-      frame: own.map(({ frame }) => frame).find((frame) => frame !== null) ?? null,
     },
   };
 }

@@ -36,7 +36,6 @@ const worker = (o = {}) => ({
   blocks: [],
   wallTimes: 0,
   activity: null,
-  frame: null,
   ...o,
   http: o.http === null ? null : { ...HTTP, ...o.http },
 });

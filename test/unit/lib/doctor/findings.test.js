@@ -151,7 +151,7 @@ test.each([
           level: 'bad',
           slots: [0],
           times: 1,
-          evidence: { forMs: 34_200, longestMs: 34_200, doing: null, frame: null },
+          evidence: { forMs: 34_200, longestMs: 34_200, doing: null },
         },
       ],
     },
