@@ -20,8 +20,8 @@ const FINE_PER_COARSE = 10;
  * @property {(nowMs: number) => void} advance  A tick. Missing ticks become gaps.
  * @property {(key: K, values: (number | null)[]) => void} put  `values`: in the order of series.
  * @property {(isKept: (key: K) => boolean) => void} forget  Drops all other keys.
- * @property {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]} read
- *   Oldest first.
+ * @property {(keys: K[], series: number, o: { stepMs: 1000 | 10000, points: number }) => Points} read
+ *   Of all keys together: the sums, or the worst values.
  * @property {(stepMs: 1000 | 10000) => number} endMs  Time of the last point, wall clock.
  */
 
@@ -79,18 +79,19 @@ export function createHistory(worst) {
       for (const key of kept.keys()) if (!isKept(key)) kept.delete(key);
     },
     /**
-     * @param {K} key
+     * @param {K[]} keys
      * @param {number} series
      * @param {{ stepMs: 1000 | 10000, points: number }} o
      */
-    read(key, series, { stepMs, points }) {
-      const rings = kept.get(key)?.[series];
-      if (!rings) return Array.from({ length: points }, () => null);
-      const values =
-        stepMs === 1000
-          ? getLast(rings.fine, tick, points)
-          : getLast(rings.coarse, Math.floor((tick - 1) / FINE_PER_COARSE), points);
-      return values.map((value) => (Number.isNaN(value) ? null : Math.round(value * 100) / 100));
+    read(keys, series, { stepMs, points }) {
+      const isFine = stepMs === 1000;
+      const last = isFine ? tick : Math.floor((tick - 1) / FINE_PER_COARSE);
+      const totals = new Float64Array(points).fill(NaN);
+      for (const key of keys) {
+        const rings = kept.get(key)?.[series];
+        if (rings) addLast(totals, isFine ? rings.fine : rings.coarse, last, worst[series]);
+      }
+      return Array.from(totals, (value) => (Number.isNaN(value) ? null : Math.round(value * 100) / 100));
     },
     /** @param {1000 | 10000} stepMs */
     endMs: (stepMs) => (stepMs === 1000 ? atMs : coarseAtMs),
@@ -108,6 +109,25 @@ function getLast(ring, last, count) {
     { length: count },
     (_, at) => ring[(((last - count + 1 + at) % ring.length) + ring.length) % ring.length],
   );
+}
+
+/**
+ * Makes no array, because an app may have 500 slots.
+ * @param {Float64Array} totals  NaN: there is no value yet.
+ * @param {Float32Array} ring
+ * @param {number} last
+ * @param {boolean} isWorst
+ */
+function addLast(totals, ring, last, isWorst) {
+  const { length } = ring;
+  let from = (((last - totals.length + 1) % length) + length) % length;
+  for (let at = 0; at < totals.length; at += 1) {
+    const value = ring[from];
+    const total = totals[at];
+    if (Number.isNaN(total)) totals[at] = value;
+    else if (!Number.isNaN(value)) totals[at] = isWorst ? Math.max(total, value) : total + value;
+    from = from + 1 === length ? 0 : from + 1;
+  }
 }
 
 /**
@@ -143,25 +163,19 @@ export function historyKey({ createdAtMs }, id) {
 export function readHistory({ registry, slots, machine }, { ids, series, stepMs, points, of }) {
   const meant = ids && new Set(ids);
   const span = { stepMs, points };
-  const read = (/** @type {string} */ key) =>
-    new Map(series.map((name) => [name, slots.read(key, NAMES.indexOf(name), span)]));
+  const read = (/** @type {string[]} */ keys) =>
+    Object.fromEntries(series.map((name) => [name, slots.read(keys, NAMES.indexOf(name), span)]));
   const chosen = registry.desired.apps.flatMap((app) => {
     const own = app.slots.filter(({ id }) => meant?.has(id) ?? true);
     return own.length > 0 && of !== 'host'
-      ? [{ name: app.spec.name, own: own.map(({ id, slot }) => ({ id, slot, values: read(historyKey(app, id)) })) }]
+      ? [{ name: app.spec.name, own: own.map(({ id, slot }) => ({ id, slot, key: historyKey(app, id) })) }]
       : [];
   });
   const listWorkers = () =>
     chosen
-      .flatMap(({ name, own }) =>
-        own.map(({ id, slot, values }) => ({ id, name, slot, series: Object.fromEntries(values) })),
-      )
+      .flatMap(({ name, own }) => own.map(({ id, slot, key }) => ({ id, name, slot, series: read([key]) })))
       .sort((a, b) => a.id - b.id);
-  const listApps = () =>
-    chosen.map(({ name, own }) => {
-      const slotValues = own.map(({ values }) => values);
-      return { name, series: Object.fromEntries(series.map((one) => [one, combineSlots(slotValues, one)])) };
-    });
+  const listApps = () => chosen.map(({ name, own }) => ({ name, series: read(own.map(({ key }) => key)) }));
   return {
     stepMs,
     endMs: slots.endMs(stepMs),
@@ -169,24 +183,9 @@ export function readHistory({ registry, slots, machine }, { ids, series, stepMs,
     workers: of === 'apps' ? [] : listWorkers(),
     apps: of === 'workers' ? [] : listApps(),
     host: {
-      cpu: machine.read('host', 0, span),
-      memoryUsedBytes: machine.read('host', 1, span),
-      load1: machine.read('host', 2, span),
+      cpu: machine.read(['host'], 0, span),
+      memoryUsedBytes: machine.read(['host'], 1, span),
+      load1: machine.read(['host'], 2, span),
     },
   };
-}
-
-/**
- * @param {Map<SeriesName, Points>[]} slots
- * @param {SeriesName} name
- * @returns {Points}
- */
-function combineSlots(slots, name) {
-  const all = slots.map((values) => values.get(name) ?? []);
-  return all[0].map((_, at) => {
-    const known = all.flatMap((points) => points[at] ?? []);
-    if (known.length === 0) return null;
-    if (SERIES[name].worst) return Math.max(...known);
-    return Math.round(known.reduce((sum, value) => sum + value, 0) * 100) / 100;
-  });
 }

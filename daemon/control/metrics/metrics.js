@@ -19,6 +19,7 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 /** @import { AppMetadata } from '../status/slot-status.js' */
 /** @import { ErrorCounts } from './error-lines.js' */
 /** @import { Track } from './reports.js' */
+/** @import { Sources } from './sample.js' */
 /** @import { ReadUsage, Usage } from './usage.js' */
 
 /**
@@ -34,6 +35,8 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
  * @property {'workers' | 'apps' | 'both' | 'host'} of
  */
 
+/** @typedef {Pick<WorkerSample, 'pid' | 'status' | 'isNode' | 'reportAgeMs' | 'activity'>} Measured */
+
 /**
  * @typedef {object} Exported  `latencies`: by slot id, since its beginning.
  * @property {MetricsSample} sample
@@ -46,7 +49,8 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
  * @property {() => Promise<void>} measureNew
  *   Measures processes that no tick has measured yet. Never rejects.
  * @property {(o?: NowOptions) => MetricsSample} now
- * @property {(instanceId: string) => Track | null} trackOf  Null: no report has come.
+ * @property {() => Sources} sources  Of a sample taken now.
+ * @property {(workers: Measured[]) => void} addActivities  To the workers whose loop is blocked.
  * @property {(o: HistoryOptions) => MetricsHistory} history
  * @property {(listener: () => void) => () => void} onTick  The listener must not throw.
  * @property {() => Promise<Exported>} exported  The values for Prometheus and OTLP.
@@ -162,20 +166,30 @@ export function createMetrics({
     }
   }
 
-  /** @type {Metrics['now']} */
-  function now({ ids, detail = false } = {}) {
-    const meant = ids && new Set(ids);
-    const nowMs = clock.nowMs();
-    const { workers, apps } = takeSamples(control.registry, ({ slot }) => meant?.has(slot.id) ?? true, {
+  /** @type {Metrics['sources']} */
+  function sources() {
+    return {
       usageOf: sampler.usageOf,
       trackOf: reports.of,
       errorLinesOf: errorCounts.of,
       areReportsKnown: reports.areKnown,
       nowMs: heardAtMs(),
-    });
+    };
+  }
+
+  /** @type {Metrics['addActivities']} */
+  function addActivities(workers) {
     const blocked = workers.filter(isBlocked);
     const kinds = activityKinds(blocked.map(({ pid }) => pid));
     for (const worker of blocked) worker.activity = kinds.get(worker.pid) ?? null;
+  }
+
+  /** @type {Metrics['now']} */
+  function now({ ids, detail = false } = {}) {
+    const meant = ids && new Set(ids);
+    const nowMs = clock.nowMs();
+    const { workers, apps } = takeSamples(control.registry, ({ slot }) => meant?.has(slot.id) ?? true, sources());
+    addActivities(workers);
     if (detail) {
       const own = privateMemory(workers.flatMap(({ pid }) => (pid > 0 ? pid : [])));
       for (const worker of workers) Object.assign(worker, own.get(worker.pid));
@@ -205,7 +219,8 @@ export function createMetrics({
     usageOf: sampler.usageOf,
     measureNew: sampler.measureNew,
     now,
-    trackOf: reports.of,
+    sources,
+    addActivities,
     history: (o) => readHistory({ registry: control.registry, slots, machine }, o),
     onTick(listener) {
       listeners.add(listener);

@@ -1,5 +1,5 @@
 import { getSlotHistory } from '../state/registry.js';
-import { briefStatus, createOverview } from '../status/slot-status.js';
+import { briefStatus, createOverview, livingInstance } from '../status/slot-status.js';
 import { percentiles } from './latency.js';
 import { NO_GAUGES, readGauges, computeRates, recentLatencies } from './reports.js';
 import { spentBySlot, addTotals, toTotals } from './lifetime-totals.js';
@@ -84,23 +84,22 @@ export function takeSamples(registry, isMeant, sources) {
  * @param {Sources} sources
  * @returns {Omit<WorkerSample, 'cpuMs'>}
  */
-function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf, areReportsKnown, nowMs }) {
+function buildWorker(registry, app, slot, overview, standing, sources) {
+  const { usageOf, nowMs } = sources;
   const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(registry, app, slot, {
     overview,
     usageOf,
   });
   const seat = overview.seats.get(slot.id);
-  const instanceId = pid > 0 ? (seat?.instanceId ?? null) : null;
   const { cpu, memoryBytes, processes, fds, fdsLimit, sockets, tree } = usageOf(pid);
-  const instance = registry.instances.get(instanceId ?? '');
-  const track = instanceId === null ? null : trackOf(instanceId);
+  const instance = livingInstance(registry, seat);
   return {
     id,
     name,
     namespace,
     slot: slot.slot,
     pid,
-    instanceId,
+    instanceId: instance?.instanceId ?? null,
     status,
     generation: seat?.generation ?? slot.generation,
     restarts,
@@ -116,11 +115,20 @@ function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf
     activity: null,
     pssBytes: null,
     privateBytes: null,
-    ...(track
-      ? readGauges(track, nowMs)
-      : { ...NO_GAUGES, reportAgeMs: areReportsKnown ? silentMs(app, instance, nowMs) : null }),
+    ...gaugesOf(app, instance, sources),
     http: buildHttp([standing], nowMs),
   };
+}
+
+/**
+ * @param {DesiredApp} app
+ * @param {Instance | undefined} instance
+ * @param {Pick<Sources, 'trackOf' | 'areReportsKnown' | 'nowMs'>} sources
+ */
+export function gaugesOf(app, instance, { trackOf, areReportsKnown, nowMs }) {
+  const track = instance ? trackOf(instance.instanceId) : null;
+  if (track) return readGauges(track, nowMs);
+  return { ...NO_GAUGES, reportAgeMs: areReportsKnown ? silentMs(app, instance, nowMs) : null };
 }
 
 /**

@@ -159,7 +159,7 @@ export function briefStatus(registry, { spec }, slot, { overview, usageOf }) {
     version: spec.version,
     mode: spec.mode,
     pid: instance?.pid ?? 0,
-    status: seat ? SHOWN[seat.life.state] : withoutSeat(registry, slot, overview),
+    status: findStatus(registry, slot, overview),
     restarts: countRestarts(getSlotHistory(registry, slot.id), overview.keptOut.get(slot.id) ?? 0),
     startedAtMs: instance?.startedAtMs ?? null,
     cpu: usage?.cpu ?? 0,
@@ -187,20 +187,22 @@ export function describeListenFailure(registry, { id, want }, seat) {
  * @param {Registry} registry
  * @param {Seat | undefined} seat
  */
-function livingInstance(registry, seat) {
+export function livingInstance(registry, seat) {
   const instance = registry.instances.get(seat?.instanceId ?? '');
   return instance && instance.pid > 0 && !instance.exit ? instance : undefined;
 }
 
 /**
- * `stopping`: the main process has exited, but other processes of its tree run. `launching`: the
- * slot waits for its turn to start.
+ * Without a seat, `stopping`: the main process has exited, but other processes of its tree run.
+ * `launching`: the slot waits for its turn to start.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  * @param {Overview} overview
  * @returns {ShownStatus}
  */
-function withoutSeat(registry, slot, { withProcess }) {
+export function findStatus(registry, slot, { seats, withProcess }) {
+  const seat = seats.get(slot.id);
+  if (seat) return SHOWN[seat.life.state];
   if (withProcess.has(slot.id)) return 'stopping';
   return slot.want === 'up' && !registry.ending ? 'launching' : 'stopped';
 }

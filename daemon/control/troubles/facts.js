@@ -1,15 +1,15 @@
-import { createOverview, describeListenFailure } from '../status/slot-status.js';
-import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 import { NO_INCIDENTS } from './incidents.js';
 import { NO_HTTP } from './usual.js';
+import { createWorkerReader } from './worker-facts.js';
 
-/** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
-/** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
+/** @import { ErrorLines } from '../../../lib/shared/metrics.js' */
 /** @import { Control, Parts } from '../context.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
-/** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
-/** @import { Registry, Seat } from '../state/registry.js' */
+/** @import { Sources } from '../metrics/sample.js' */
+/** @import { DesiredApp } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
 /** @import { Incidents } from './incidents.js' */
+/** @import { WorkerFacts } from './worker-facts.js' */
 
 /**
  * @typedef {object} AppFacts
@@ -20,21 +20,9 @@ import { NO_HTTP } from './usual.js';
  * @property {Incidents} incidents
  * @property {HttpFacts} http
  * @property {{ address: string, port: number, isServed: boolean }[]} sockets  That the keeper holds.
- * @property {import('../../../lib/shared/metrics.js').AppSample['errorLines']} errorLines
+ * @property {ErrorLines | null} errorLines
  * @property {{ lines: number, reason: string } | null} losing  Null: every line is written.
  */
-
-/** @typedef {WorkerSample & OwnFacts} WorkerFacts */
-
-/**
- * @typedef {object} OwnFacts
- * @property {boolean | null} isProgressing  Of a worker that starts. Null: not known.
- * @property {ListenFailure | null} listenFailure  Null: none, or it listens elsewhere.
- * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
- * @property {number} wallTimes  Garbage collections in a row that left the heap nearly full.
- */
-
-/** @typedef {{ atMs: number, ms: number }} Block */
 
 /** @typedef {{ slot: number, signal: string | null, signalledMs: number, killAtMs: number }} StopFacts */
 
@@ -47,52 +35,21 @@ import { NO_HTTP } from './usual.js';
  * @property {number | null} usualShare  Of the errors.
  */
 
-/**
- * The memory of an instance, from one look to the next.
- * @typedef {object} Mark
- * @property {number} seq  Of the last report.
- * @property {Block[]} blocks
- * @property {number} majorGcs
- * @property {number} wallTimes
- */
-
-/** @type {Mark} */
-const NO_MARK = { seq: 0, blocks: [], majorGcs: 0, wallTimes: 0 };
-
-/** Percent of a core. A program that starts and uses less waits. */
-const PROGRESS_CPU = 5;
+/** @type {StopFacts[]} */
+const NO_STOPS = [];
+/** @type {AppFacts['sockets']} */
+const NO_SOCKETS = [];
 
 /**
  * @param {object} o
  * @param {Pick<Control, 'registry'>} o.control
- * @param {Pick<Metrics, 'now' | 'trackOf'>} o.metrics
+ * @param {Pick<Metrics, 'sources' | 'addActivities'>} o.metrics
  * @param {Pick<Parts['logs'], 'losing'>} o.logs
  * @param {(apps: DesiredApp[]) => Map<string, HttpFacts>} o.readHttp
  */
 export function createFacts({ control, metrics, logs, readHttp }) {
-  /** By instance. @type {Map<string, Mark>} */
-  let marks = new Map();
-
-  /**
-   * @param {string} instanceId
-   * @param {number} nowMs
-   * @returns {Mark}
-   */
-  function mark(instanceId, nowMs) {
-    const before = marks.get(instanceId) ?? NO_MARK;
-    const last = metrics.trackOf(instanceId)?.last;
-    if (!last || last.seq === before.seq) return before;
-    const { seq, delayMs } = last;
-    const majorGcs = last.majorGcs ?? 0;
-    const worstMs = delayMs[2];
-    const blocks = before.blocks.filter(({ atMs }) => nowMs - atMs < BLOCKS_KEPT_MS);
-    return {
-      seq,
-      blocks: worstMs >= BLOCK_MIN_MS ? [...blocks, { atMs: nowMs, ms: worstMs }] : blocks,
-      majorGcs,
-      wallTimes: majorGcs === before.majorGcs ? before.wallTimes : isAtWall(last) ? before.wallTimes + 1 : 0,
-    };
-  }
+  const { registry } = control;
+  const readWorkers = createWorkerReader(registry, metrics);
 
   return {
     /**
@@ -102,60 +59,31 @@ export function createFacts({ control, metrics, logs, readHttp }) {
      * @returns {AppFacts[]}
      */
     collect(incidents, sockets, nowMs) {
-      const { registry } = control;
-      const { workers, apps } = metrics.now();
-      const { seats } = createOverview(registry);
+      const { trackOf, errorLinesOf } = metrics.sources();
+      const { apps } = registry.desired;
+      const workers = readWorkers(nowMs);
       const losing = logs.losing();
-      const stops = groupStops(registry, metrics.trackOf);
-      const samples = new Map(workers.map((worker) => [worker.id, worker]));
-      const figures = new Map(apps.map((app) => [app.name, app]));
-      const hasAnswered = (/** @type {string} */ name) => (figures.get(name)?.http?.totals.requests ?? 0) > 0;
-      const http = readHttp(registry.desired.apps.filter(({ spec }) => hasAnswered(spec.name)));
-      /** @type {typeof marks} */
-      const marked = new Map();
-      const found = registry.desired.apps.map(({ spec: { name }, createdAtMs, slots }) => ({
+      const stops = groupStops(registry, trackOf);
+      const http = readHttp(apps.filter((_, at) => workers[at].some(({ hasAnswered }) => hasAnswered)));
+      return apps.map(({ spec: { name }, createdAtMs }, at) => ({
         name,
         createdAtMs,
-        workers: slots.flatMap((slot) => {
-          const sample = samples.get(slot.id);
-          if (!sample) return [];
-          const seat = seats.get(slot.id);
-          const own = sample.instanceId === null ? NO_MARK : mark(sample.instanceId, nowMs);
-          if (sample.instanceId !== null) marked.set(sample.instanceId, own);
-          return Object.assign(sample, {
-            isProgressing: registry.instances.get(seat?.instanceId ?? '')?.isProgressing ?? sample.cpu > PROGRESS_CPU,
-            listenFailure: findListenFailure(registry, slot, seat),
-            blocks: own.blocks,
-            wallTimes: own.wallTimes,
-          });
-        }),
-        stops: stops.get(name) ?? [],
+        workers: workers[at],
+        stops: stops.get(name) ?? NO_STOPS,
         incidents: incidents.get(name) ?? NO_INCIDENTS,
         http: http.get(name) ?? NO_HTTP,
-        sockets: sockets.get(name) ?? [],
-        errorLines: figures.get(name)?.errorLines ?? null,
+        sockets: sockets.get(name) ?? NO_SOCKETS,
+        errorLines: errorLinesOf(name),
         losing: losing.get(name) ?? null,
       }));
-      marks = marked;
-      return found;
     },
   };
 }
 
 /**
- * @param {Registry} registry
- * @param {DesiredSlot} slot
- * @param {Seat | undefined} seat
- */
-function findListenFailure(registry, slot, seat) {
-  const addresses = registry.instances.get(seat?.instanceId ?? '')?.addresses ?? [];
-  return addresses.length > 0 ? null : describeListenFailure(registry, slot, seat);
-}
-
-/**
  * Leaves out instances that still finish requests, because these get no signal yet.
  * @param {Registry} registry
- * @param {Metrics['trackOf']} trackOf
+ * @param {Sources['trackOf']} trackOf
  * @returns {Map<string, StopFacts[]>}  By the name of the app.
  */
 function groupStops({ seats, instances }, trackOf) {

@@ -44,6 +44,9 @@ const RESTORED_LULL_MS = 30_000;
 /** @type {Record<Kind, KindRow>} */
 const KINDS = { ...PROCESS_KINDS, ...WORKER_KINDS };
 
+/** @type {Standings} */
+const NONE = new Map();
+
 const ROWS = /** @type {[Kind, KindRow][]} */ (Object.entries(KINDS));
 
 /** @typedef {{ hasBegun: boolean, trouble: Trouble }} Change  hasBegun: false: it has ended. */
@@ -56,42 +59,51 @@ const ROWS = /** @type {[Kind, KindRow][]} */ (Object.entries(KINDS));
  */
 export function judge(apps, before, nowMs) {
   /** @type {Standings} */
-  const standings = new Map(
-    apps.flatMap((app) =>
-      listFindings(app, before, nowMs).flatMap(([kind, finding]) => {
-        if (!finding && before.size === 0) return [];
-        const id = getId(app, kind);
-        const standing = update({ id, kind, app, finding }, before.get(id), nowMs);
-        return standing ? [[id, standing]] : [];
-      }),
-    ),
-  );
+  const standings = new Map();
+  const known = new Set([...before.keys()].map((id) => id.slice(0, id.lastIndexOf(':'))));
+  for (const app of apps) {
+    // Usually nothing is wrong. Then no ids are made, because that takes longer than to judge.
+    const own = known.size > 0 && known.has(getKey(app)) ? before : NONE;
+    const found = listFindings(app, own, nowMs);
+    if (own.size === 0 && found.size === 0) continue;
+    for (const [kind] of ROWS) {
+      const id = getId(app, kind);
+      const standing = update({ id, kind, app, finding: found.get(kind) ?? null }, own.get(id), nowMs);
+      if (standing) standings.set(id, standing);
+    }
+  }
   return { standings, changes: [...listNew(standings, before, true), ...listNew(before, standings, false)] };
+}
+
+/** @param {AppFacts} app */
+function getKey({ name, createdAtMs }) {
+  return `${name}:${createdAtMs}`;
 }
 
 /**
  * @param {AppFacts} app
  * @param {Kind} kind
  */
-function getId({ name, createdAtMs }, kind) {
-  return `${name}:${createdAtMs}:${kind}`;
+function getId(app, kind) {
+  return `${getKey(app)}:${kind}`;
 }
 
 /**
  * @param {AppFacts} app
  * @param {Standings} before
  * @param {number} nowMs
- * @returns {[Kind, Finding | null][]}
+ * @returns {Map<Kind, Finding>}
  */
 function listFindings(app, before, nowMs) {
-  const found = ROWS.map(([kind, { begins, holds = begins }]) => {
-    // Usually nothing is wrong. Then no id is made, because that takes longer than to judge.
+  /** @type {Map<Kind, Finding>} */
+  const found = new Map();
+  for (const [kind, { begins, holds = begins }] of ROWS) {
     const look = before.size > 0 && before.get(getId(app, kind))?.trouble ? holds : begins;
-    return /** @type {[Kind, Finding | null]} */ ([kind, look(app, nowMs) || null]);
-  });
-  const kinds = new Set(found.flatMap(([kind, finding]) => (finding ? kind : [])));
-  if (kinds.size === 0) return found;
-  return found.map(([kind, finding]) => [kind, KINDS[kind].unless?.some((one) => kinds.has(one)) ? null : finding]);
+    const finding = look(app, nowMs);
+    if (finding) found.set(kind, finding);
+  }
+  if (found.size < 2) return found;
+  return new Map([...found].filter(([kind]) => !KINDS[kind].unless?.some((one) => found.has(one))));
 }
 
 /**

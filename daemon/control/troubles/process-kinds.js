@@ -1,8 +1,9 @@
 import { MINUTE_MS } from './incidents.js';
 
 /** @import { Kind } from '../../../lib/shared/troubles.js' */
-/** @import { AppFacts, WorkerFacts } from './facts.js' */
+/** @import { AppFacts } from './facts.js' */
 /** @import { Finding, KindRow } from './judge.js' */
+/** @import { WorkerFacts } from './worker-facts.js' */
 
 /** Without an unplanned exit for this long, a crash loop is over. */
 const CALM_MS = 10 * MINUTE_MS;

@@ -1,11 +1,11 @@
 import { MINUTE_MS } from './incidents.js';
 
-/** @import { Points } from '../../../lib/shared/metrics.js' */
+/** @import { Points, SeriesName } from '../../../lib/shared/metrics.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { HttpFacts } from './facts.js' */
 
-const NAMES = /** @type {const} */ (['requestsPerS', 'errorsPerS', 'latencyP99Ms']);
+const RATES = /** @type {const} */ (['requestsPerS', 'errorsPerS']);
 
 const HOUR_POINTS = 360;
 /** Ten minutes with requests. A shorter time has no usual value. */
@@ -40,10 +40,11 @@ export function createHttpReader(metrics, nowMs) {
    * @param {DesiredApp[]} apps
    * @param {1000 | 10000} stepMs
    * @param {number} points
+   * @param {SeriesName[]} series
    */
-  function read(apps, stepMs, points) {
+  function read(apps, stepMs, points, series) {
     const ids = apps.flatMap(({ slots }) => slots.map(({ id }) => id));
-    return metrics.history({ ids, series: [...NAMES], stepMs, points, of: 'apps' }).apps;
+    return metrics.history({ ids, series, stepMs, points, of: 'apps' }).apps;
   }
 
   /** @param {DesiredApp[]} apps */
@@ -52,7 +53,10 @@ export function createHttpReader(metrics, nowMs) {
     usual = new Map(apps.map(({ spec: { name } }) => [name, usual.get(name) ?? UNKNOWN]));
     const due = apps.filter(({ spec }) => Math.abs(atMs - (usual.get(spec.name) ?? UNKNOWN).atMs) >= RENEW_MS);
     if (due.length === 0) return;
-    for (const { name, series } of read(due.slice(0, RENEWED_AT_ONCE), 10_000, HOUR_POINTS)) {
+    for (const { name, series } of read(due.slice(0, RENEWED_AT_ONCE), 10_000, HOUR_POINTS, [
+      ...RATES,
+      'latencyP99Ms',
+    ])) {
       const { requestsPerS = [], errorsPerS = [], latencyP99Ms = [] } = series;
       const shares = requestsPerS.map((rate, at) => (rate ? (errorsPerS[at] ?? 0) / rate : null));
       usual.set(name, { atMs, usualP99Ms: computeMedian(latencyP99Ms), usualShare: computeMedian(shares) });
@@ -63,7 +67,7 @@ export function createHttpReader(metrics, nowMs) {
     renew(apps);
     if (apps.length === 0) return new Map();
     return new Map(
-      read(apps, 1000, NOW_POINTS).map(({ name, series: { requestsPerS = [], errorsPerS = [] } }) => {
+      read(apps, 1000, NOW_POINTS, [...RATES]).map(({ name, series: { requestsPerS = [], errorsPerS = [] } }) => {
         const { usualP99Ms, usualShare } = usual.get(name) ?? UNKNOWN;
         const rates = { requestsPerS: computeMean(requestsPerS), errorsPerS: computeMean(errorsPerS) };
         return [name, { ...rates, hasAnswered: true, usualP99Ms, usualShare }];

@@ -3,8 +3,8 @@ import { MINUTE_MS } from './incidents.js';
 import { listSlots } from './process-kinds.js';
 
 /** @import { Kind } from '../../../lib/shared/troubles.js' */
-/** @import { WorkerFacts } from './facts.js' */
 /** @import { Finding, KindRow } from './judge.js' */
+/** @import { WorkerFacts } from './worker-facts.js' */
 
 /** Shorter blocks that are over are not counted. */
 export const BLOCK_MIN_MS = 2_000;

@@ -16,8 +16,8 @@ function tick(values, { afterMs = 1_000, key = 1 } = {}) {
   if (values) history.put(key, values);
 }
 
-const seconds = (points, series = 0) => history.read(1, series, { stepMs: 1000, points });
-const tens = (points, series = 0) => history.read(1, series, { stepMs: 10000, points });
+const seconds = (points, series = 0) => history.read([1], series, { stepMs: 1000, points });
+const tens = (points, series = 0) => history.read([1], series, { stepMs: 10000, points });
 
 test('the last values are returned oldest first, with none before the first', () => {
   for (const value of [1, 2, 3]) tick([value, null]);

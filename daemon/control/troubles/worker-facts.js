@@ -1,0 +1,191 @@
+import { percentiles } from '../metrics/latency.js';
+import { computeRates, recentLatencies } from '../metrics/reports.js';
+import { gaugesOf, tracksBySlot } from '../metrics/sample.js';
+import { createOverview, describeListenFailure, findStatus, livingInstance } from '../status/slot-status.js';
+import { getSlotHistory } from '../state/registry.js';
+import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
+
+/** @import { HttpSample, WorkerSample } from '../../../lib/shared/metrics.js' */
+/** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Metrics } from '../metrics/metrics.js' */
+/** @import { Track } from '../metrics/reports.js' */
+/** @import { Sources } from '../metrics/sample.js' */
+/** @import { Overview } from '../status/slot-status.js' */
+/** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
+
+/**
+ * The part of a sample that the kinds read. With 500 workers, whole samples take 20 times as long.
+ * @typedef {Pick<WorkerSample, 'slot' | 'pid' | 'status' | 'startedAtMs' | 'isNode' | 'cpu' | 'fds' | 'fdsLimit'
+ *   | 'sockets' | 'tree' | 'elu' | 'delayP99Ms' | 'poolWaitMs' | 'oldSpaceUsedBytes' | 'oldSpaceLimitBytes'
+ *   | 'reportAgeMs' | 'activity'> & OwnFacts} WorkerFacts
+ */
+
+/**
+ * @typedef {object} OwnFacts
+ * @property {WorkerHttp | null} http
+ * @property {boolean} hasAnswered  The slot, since it exists.
+ * @property {boolean | null} isProgressing  Of a worker that starts. Null: not known.
+ * @property {ListenFailure | null} listenFailure  Null: none, or it listens elsewhere.
+ * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
+ * @property {number} wallTimes  Garbage collections in a row that left the heap nearly full.
+ */
+
+/**
+ * @typedef {Pick<HttpSample, 'requestsPerS' | 'errorsPerS' | 'activeRequests' | 'oldestRequestMs' | 'latencyP99Ms'>}
+ *   WorkerHttp
+ */
+
+/** @typedef {{ atMs: number, ms: number }} Block */
+
+/**
+ * The memory of an instance, from one look to the next.
+ * @typedef {object} Mark
+ * @property {number} seq  Of the last report.
+ * @property {Block[]} blocks
+ * @property {number} majorGcs
+ * @property {number} wallTimes
+ */
+
+/** @type {Mark} */
+const NO_MARK = { seq: 0, blocks: [], majorGcs: 0, wallTimes: 0 };
+
+/** Percent of a core. A program that starts and uses less waits. */
+const PROGRESS_CPU = 5;
+
+/** @type {Track[]} */
+const NO_TRACKS = [];
+
+/**
+ * @param {Registry} registry
+ * @param {Pick<Metrics, 'sources' | 'addActivities'>} metrics
+ */
+export function createWorkerReader(registry, metrics) {
+  /** By instance. @type {Map<string, Mark>} */
+  let marks = new Map();
+
+  /**
+   * Reads the workers of all apps.
+   * @param {number} nowMs
+   * @returns {WorkerFacts[][]}  By app, in the order of the list.
+   */
+  return (nowMs) => {
+    const sources = metrics.sources();
+    const overview = createOverview(registry);
+    const tracks = tracksBySlot(registry, sources.trackOf);
+    /** @type {typeof marks} */
+    const marked = new Map();
+    const readMark = (/** @type {string} */ instanceId) => {
+      const mark = nextMark(marks.get(instanceId) ?? NO_MARK, sources.trackOf(instanceId), nowMs);
+      marked.set(instanceId, mark);
+      return mark;
+    };
+    const found = registry.desired.apps.map((app) =>
+      app.slots.map((slot) =>
+        readWorker(registry, app, slot, { overview, sources, readMark, tracks: tracks.get(slot.id) ?? NO_TRACKS }),
+      ),
+    );
+    metrics.addActivities(found.flat());
+    marks = marked;
+    return found;
+  };
+}
+
+/**
+ * @param {Registry} registry
+ * @param {DesiredApp} app
+ * @param {DesiredSlot} slot
+ * @param {object} o
+ * @param {Overview} o.overview
+ * @param {Sources} o.sources
+ * @param {(instanceId: string) => Mark} o.readMark
+ * @param {Track[]} o.tracks
+ * @returns {WorkerFacts}
+ */
+function readWorker(registry, app, slot, { overview, sources, readMark, tracks }) {
+  const seat = overview.seats.get(slot.id);
+  const instance = livingInstance(registry, seat);
+  const pid = instance?.pid ?? 0;
+  const { cpu, fds, fdsLimit, sockets, tree } = sources.usageOf(pid);
+  const gauges = gaugesOf(app, instance, sources);
+  const { blocks, wallTimes } = instance ? readMark(instance.instanceId) : NO_MARK;
+  // The process may have exited, or not have started yet.
+  const started = registry.instances.get(seat?.instanceId ?? '');
+  return {
+    slot: slot.slot,
+    pid,
+    status: findStatus(registry, slot, overview),
+    startedAtMs: instance?.startedAtMs ?? null,
+    isNode: app.spec.kind === 'node',
+    cpu,
+    fds,
+    fdsLimit,
+    sockets,
+    tree,
+    elu: gauges.elu,
+    delayP99Ms: gauges.delayP99Ms,
+    poolWaitMs: gauges.poolWaitMs,
+    oldSpaceUsedBytes: gauges.oldSpaceUsedBytes,
+    oldSpaceLimitBytes: gauges.oldSpaceLimitBytes,
+    reportAgeMs: gauges.reportAgeMs,
+    activity: null,
+    http: readHttp(tracks, sources.nowMs),
+    hasAnswered:
+      tracks.some(({ last }) => (last.http?.requests ?? 0) > 0) ||
+      (getSlotHistory(registry, slot.id).served?.requests ?? 0) > 0,
+    isProgressing: started?.isProgressing ?? cpu > PROGRESS_CPU,
+    listenFailure: started && started.addresses.length > 0 ? null : describeListenFailure(registry, slot, seat),
+    blocks,
+    wallTimes,
+  };
+}
+
+/**
+ * @param {Track[]} tracks  Of all instances of the slot.
+ * @param {number} nowMs
+ * @returns {WorkerHttp | null}
+ */
+function readHttp(tracks, nowMs) {
+  /** @type {WorkerHttp | null} */
+  let sum = null;
+  for (const track of tracks) {
+    const { http } = track.last;
+    if (http === null) continue;
+    sum ??= {
+      requestsPerS: 0,
+      errorsPerS: 0,
+      activeRequests: 0,
+      oldestRequestMs: null,
+      // Takes longer than all the rest, and is read only of an app that has requests.
+      get latencyP99Ms() {
+        return percentiles(recentLatencies(tracks, nowMs), [0.99])[0];
+      },
+    };
+    const rates = computeRates(track, nowMs);
+    sum.requestsPerS += rates.requestsPerS;
+    sum.errorsPerS += rates.errorsPerS;
+    sum.activeRequests += http.active;
+    if (http.oldestMs !== null) sum.oldestRequestMs = Math.max(sum.oldestRequestMs ?? 0, http.oldestMs);
+  }
+  return sum;
+}
+
+/**
+ * @param {Mark} before
+ * @param {Track | null} track
+ * @param {number} nowMs
+ * @returns {Mark}
+ */
+function nextMark(before, track, nowMs) {
+  if (!track || track.last.seq === before.seq) return before;
+  const { seq, delayMs, majorGcs } = track.last;
+  const [, , worstMs] = delayMs;
+  const kept = before.blocks.filter(({ atMs }) => nowMs - atMs < BLOCKS_KEPT_MS);
+  const isSame = (majorGcs ?? 0) === before.majorGcs;
+  return {
+    seq,
+    blocks: worstMs >= BLOCK_MIN_MS ? [...kept, { atMs: nowMs, ms: worstMs }] : kept,
+    majorGcs: majorGcs ?? 0,
+    wallTimes: isSame ? before.wallTimes : isAtWall(track.last) ? before.wallTimes + 1 : 0,
+  };
+}
