@@ -22,6 +22,8 @@ const FINE_PER_COARSE = 10;
  * @property {(isKept: (key: K) => boolean) => void} forget  Drops all other keys.
  * @property {(keys: K[], series: number, o: { stepMs: 1000 | 10000, points: number }) => Points} read
  *   Of all keys together: the sums, or the worst values.
+ * @property {(keys: K[], series: number, seconds: number) => number} mean  Of the sums. A missing
+ *   value counts as 0.
  * @property {(stepMs: 1000 | 10000) => number} endMs  Time of the last point, wall clock.
  */
 
@@ -93,6 +95,19 @@ export function createHistory(worst) {
       }
       return Array.from(totals, (value) => (Number.isNaN(value) ? null : Math.round(value * 100) / 100));
     },
+    /**
+     * @param {K[]} keys
+     * @param {number} series
+     * @param {number} seconds
+     */
+    mean(keys, series, seconds) {
+      let sum = 0;
+      for (const key of keys) {
+        const fine = kept.get(key)?.[series]?.fine;
+        for (let back = 0; fine && back < seconds; back += 1) sum += fine[(tick - back + FINE) % FINE] || 0;
+      }
+      return sum / seconds;
+    },
     /** @param {1000 | 10000} stepMs */
     endMs: (stepMs) => (stepMs === 1000 ? atMs : coarseAtMs),
   };
@@ -140,7 +155,7 @@ function foldValues(values, isWorst) {
   return isWorst ? Math.max(...known) : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
+export const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 
 /**
  * Contains the creation time, because ids begin at 0 again in an empty list, and a new app must not

@@ -4,7 +4,7 @@
 // sample.js; families.js has the names for other programs.
 import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';
-import { createHistory, historyKey, readHistory } from './history.js';
+import { createHistory, historyKey, NAMES, readHistory } from './history.js';
 import { percentiles } from './latency.js';
 import { createReports, readGauges, computeRates, recentLatencies, isBlocked } from './reports.js';
 import { createSampler } from './usage.js';
@@ -16,6 +16,7 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 /** @import { Clock } from '../host/clock.js' */
 /** @import { ReadActivityKinds } from '../host/activity-kind.js' */
 /** @import { ReadPrivateMemory } from '../host/private-memory.js' */
+/** @import { DesiredApp } from '../state/desired.js' */
 /** @import { AppMetadata } from '../status/slot-status.js' */
 /** @import { ErrorCounts } from './error-lines.js' */
 /** @import { Track } from './reports.js' */
@@ -52,6 +53,8 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
  * @property {() => Sources} sources  Of a sample taken now.
  * @property {(workers: Measured[]) => void} addActivities  To the workers whose loop is blocked.
  * @property {(o: HistoryOptions) => MetricsHistory} history
+ * @property {(app: DesiredApp, series: SeriesName, seconds: number) => number} meanOf  A missing value
+ *   counts as 0.
  * @property {(listener: () => void) => () => void} onTick  The listener must not throw.
  * @property {() => Promise<Exported>} exported  The values for Prometheus and OTLP.
  * @property {() => void} close
@@ -222,6 +225,10 @@ export function createMetrics({
     sources,
     addActivities,
     history: (o) => readHistory({ registry: control.registry, slots, machine }, o),
+    meanOf(app, series, seconds) {
+      const keys = app.slots.map(({ id }) => historyKey(app, id));
+      return slots.mean(keys, NAMES.indexOf(series), seconds);
+    },
     onTick(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -34,7 +34,7 @@ const WORKERS_A_TICK = 100;
  * @param {object} o
  * @param {Pick<Control, 'registry' | 'keeper' | 'askKeeper' | 'journal'>} o.control
  * @param {Pick<Parts, 'clock' | 'eventLog' | 'logs' | 'managerLog'>} o.parts
- * @param {Pick<Metrics, 'sources' | 'addActivities' | 'history' | 'onTick'>} o.metrics
+ * @param {Pick<Metrics, 'sources' | 'addActivities' | 'history' | 'meanOf' | 'onTick'>} o.metrics
  * @param {LoggedEvent[]} o.past  Oldest first.
  */
 export function createTroubles({ control, parts, metrics, past }) {

@@ -1,11 +1,11 @@
 import { MINUTE_MS } from './incidents.js';
 
-/** @import { Points, SeriesName } from '../../../lib/shared/metrics.js' */
+/** @import { Points } from '../../../lib/shared/metrics.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { HttpFacts } from './facts.js' */
 
-const RATES = /** @type {const} */ (['requestsPerS', 'errorsPerS']);
+const NAMES = /** @type {const} */ (['requestsPerS', 'errorsPerS', 'latencyP99Ms']);
 
 const HOUR_POINTS = 360;
 /** Ten minutes with requests. A shorter time has no usual value. */
@@ -13,7 +13,8 @@ const USUAL_MIN_POINTS = 60;
 /** The medians of an hour change slowly. */
 const RENEW_MS = MINUTE_MS;
 
-const NOW_POINTS = 30;
+/** The rates are the means of this many seconds. */
+const MEAN_S = 30;
 
 /** Reading an hour takes long, so only a few apps are read in one tick. */
 const RENEWED_AT_ONCE = 10;
@@ -27,7 +28,7 @@ export const NO_HTTP = { requestsPerS: 0, errorsPerS: 0, hasAnswered: false, usu
 const UNKNOWN = { usualP99Ms: null, usualShare: null, atMs: -Infinity };
 
 /**
- * @param {Pick<Metrics, 'history'>} metrics
+ * @param {Pick<Metrics, 'history' | 'meanOf'>} metrics
  * @param {() => number} nowMs
  * @returns {(apps: DesiredApp[]) => Map<string, HttpFacts>}  Takes all apps that have answered a
  *   request.
@@ -36,15 +37,10 @@ export function createHttpReader(metrics, nowMs) {
   /** By app. @type {Map<string, Usual>} */
   let usual = new Map();
 
-  /**
-   * @param {DesiredApp[]} apps
-   * @param {1000 | 10000} stepMs
-   * @param {number} points
-   * @param {SeriesName[]} series
-   */
-  function read(apps, stepMs, points, series) {
+  /** @param {DesiredApp[]} apps */
+  function readHour(apps) {
     const ids = apps.flatMap(({ slots }) => slots.map(({ id }) => id));
-    return metrics.history({ ids, series, stepMs, points, of: 'apps' }).apps;
+    return metrics.history({ ids, series: [...NAMES], stepMs: 10_000, points: HOUR_POINTS, of: 'apps' }).apps;
   }
 
   /** @param {DesiredApp[]} apps */
@@ -53,10 +49,7 @@ export function createHttpReader(metrics, nowMs) {
     usual = new Map(apps.map(({ spec: { name } }) => [name, usual.get(name) ?? UNKNOWN]));
     const due = apps.filter(({ spec }) => Math.abs(atMs - (usual.get(spec.name) ?? UNKNOWN).atMs) >= RENEW_MS);
     if (due.length === 0) return;
-    for (const { name, series } of read(due.slice(0, RENEWED_AT_ONCE), 10_000, HOUR_POINTS, [
-      ...RATES,
-      'latencyP99Ms',
-    ])) {
+    for (const { name, series } of readHour(due.slice(0, RENEWED_AT_ONCE))) {
       const { requestsPerS = [], errorsPerS = [], latencyP99Ms = [] } = series;
       const shares = requestsPerS.map((rate, at) => (rate ? (errorsPerS[at] ?? 0) / rate : null));
       usual.set(name, { atMs, usualP99Ms: computeMedian(latencyP99Ms), usualShare: computeMedian(shares) });
@@ -65,20 +58,15 @@ export function createHttpReader(metrics, nowMs) {
 
   return (apps) => {
     renew(apps);
-    if (apps.length === 0) return new Map();
     return new Map(
-      read(apps, 1000, NOW_POINTS, [...RATES]).map(({ name, series: { requestsPerS = [], errorsPerS = [] } }) => {
-        const { usualP99Ms, usualShare } = usual.get(name) ?? UNKNOWN;
-        const rates = { requestsPerS: computeMean(requestsPerS), errorsPerS: computeMean(errorsPerS) };
-        return [name, { ...rates, hasAnswered: true, usualP99Ms, usualShare }];
+      apps.map((app) => {
+        const { usualP99Ms, usualShare } = usual.get(app.spec.name) ?? UNKNOWN;
+        const requestsPerS = metrics.meanOf(app, 'requestsPerS', MEAN_S);
+        const errorsPerS = metrics.meanOf(app, 'errorsPerS', MEAN_S);
+        return [app.spec.name, { requestsPerS, errorsPerS, hasAnswered: true, usualP99Ms, usualShare }];
       }),
     );
   };
-}
-
-/** @param {Points} points  A missing point counts as 0. */
-function computeMean(points) {
-  return points.reduce((/** @type {number} */ sum, point) => sum + (point ?? 0), 0) / Math.max(1, points.length);
 }
 
 /**

@@ -60,3 +60,15 @@ test('a deleted app is forgotten', () => {
   history.forget((key) => key !== 1);
   expect(seconds(1)).toEqual([null]);
 });
+
+test('several slots are read as one: the sum, or the worst value, of those that have one', () => {
+  const both = (series) => history.read([1, 2], series, { stepMs: 1000, points: 3 });
+  tick([1, 10]);
+  tick([2, 20]);
+  history.put(2, [5, 7]);
+  tick(null);
+  history.put(2, [6, null]);
+  expect(both(0)).toEqual([1, 7, 6]);
+  expect(both(1)).toEqual([10, 20, null]);
+  expect(history.mean([1, 2], 0, 4)).toBe(14 / 4);
+});
