@@ -125,3 +125,39 @@ test('lost lines last until a line is written', async () => {
   await report(2);
   expect(await troubles()).toEqual([]);
 });
+
+test('10,000 crashes in a minute are one trouble, and are judged six times a second at most', async () => {
+  let looks = 0;
+  Object.defineProperty(rig, 'losing', { get: () => (looks += 1) && new Map() });
+  await start({ name: 'api' });
+  const { note } = rig.eventLog();
+  looks = 0;
+  for (let at = 0; at < 600; at += 1) {
+    for (let crashes = at < 400 ? 17 : 16; crashes > 0; crashes -= 1)
+      note({ type: 'died', app: 'api', slot: 0, cause: 'crash', code: 1, signal: null, generation: 1 });
+    if (at % 10 === 0) for (const { instanceId } of rig.keeper.alive) rig.keeper.reports.set(instanceId, reportOf(at));
+    await rig.turn(100);
+  }
+  expect(looks).toBeLessThanOrEqual(6 * 61);
+  expect(await troubles()).toMatchObject([{ kind: 'crash-loop', slots: [0], times: 10_000 }]);
+  void rig.call('delete', { targets: ['api'] });
+  await rig.turn(2_000);
+  expect(noted()).toEqual(['trouble:began api crash-loop', 'trouble:ended api crash-loop']);
+});
+
+test('an app that answers with errors is failing until it answers without', async () => {
+  await start({ name: 'api' });
+  const answer = async (from, to, errors) => {
+    for (let at = from; at < to; at += 1) {
+      const http = { active: 0, aborted: 0, upgrades: 0, durationMs: 1, latency: [] };
+      const responses = [0, 100, 0, 0, errors(at)];
+      for (const { instanceId } of rig.keeper.alive)
+        rig.keeper.reports.set(instanceId, reportOf(0, { http: { ...http, requests: 100 + 5 * at, responses } }));
+      await rig.turn(1_000);
+    }
+  };
+  await answer(0, 60, (at) => 4 * at);
+  expect(await troubles()).toMatchObject([{ kind: 'failing', slots: [0], evidence: { share: expect.closeTo(0.8) } }]);
+  await answer(60, 120, () => 4 * 60);
+  expect(await troubles()).toEqual([]);
+});
