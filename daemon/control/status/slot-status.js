@@ -69,6 +69,19 @@ const NO_METADATA = { actions: [], monitor: {}, options: {} };
  * @returns {Overview}
  */
 export function createOverview(registry) {
+  /** @type {Overview['keptOut']} */
+  const keptOut = new Map();
+  for (const instance of registry.instances.values())
+    if (!instance.exit && isAwaitingAdmission(registry, instance))
+      keptOut.set(instance.label.id, (keptOut.get(instance.label.id) ?? 0) + 1);
+  return { ...findSeats(registry), keptOut };
+}
+
+/**
+ * @param {Registry} registry
+ * @returns {Pick<Overview, 'seats' | 'withProcess'>}
+ */
+export function findSeats(registry) {
   /** @type {Overview['seats']} */
   const seats = new Map();
   for (const seat of registry.seats.values()) {
@@ -80,12 +93,7 @@ export function createOverview(registry) {
     )
       seats.set(seat.id, seat);
   }
-  /** @type {Overview['keptOut']} */
-  const keptOut = new Map();
-  for (const instance of registry.instances.values())
-    if (!instance.exit && isAwaitingAdmission(registry, instance))
-      keptOut.set(instance.label.id, (keptOut.get(instance.label.id) ?? 0) + 1);
-  return { seats, withProcess: occupiedSlots(registry), keptOut };
+  return { seats, withProcess: occupiedSlots(registry) };
 }
 
 /**
@@ -197,7 +205,7 @@ export function livingInstance(registry, seat) {
  * `launching`: the slot waits for its turn to start.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
- * @param {Overview} overview
+ * @param {Pick<Overview, 'seats' | 'withProcess'>} overview
  * @returns {ShownStatus}
  */
 export function findStatus(registry, slot, { seats, withProcess }) {

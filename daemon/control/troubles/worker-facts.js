@@ -1,7 +1,7 @@
 import { percentiles } from '../metrics/latency.js';
 import { computeRates, recentLatencies } from '../metrics/reports.js';
 import { gaugesOf, tracksBySlot } from '../metrics/sample.js';
-import { createOverview, describeListenFailure, findStatus, livingInstance } from '../status/slot-status.js';
+import { describeListenFailure, findSeats, findStatus, livingInstance } from '../status/slot-status.js';
 import { getSlotHistory } from '../state/registry.js';
 import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 
@@ -10,7 +10,6 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 /** @import { Metrics } from '../metrics/metrics.js' */
 /** @import { Track } from '../metrics/reports.js' */
 /** @import { Sources } from '../metrics/sample.js' */
-/** @import { Overview } from '../status/slot-status.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
 
@@ -71,7 +70,7 @@ export function createWorkerReader(registry, metrics) {
    */
   return (nowMs) => {
     const sources = metrics.sources();
-    const overview = createOverview(registry);
+    const shown = findSeats(registry);
     const tracks = tracksBySlot(registry, sources.trackOf);
     /** @type {typeof marks} */
     const marked = new Map();
@@ -82,7 +81,7 @@ export function createWorkerReader(registry, metrics) {
     };
     const found = registry.desired.apps.map((app) =>
       app.slots.map((slot) =>
-        readWorker(registry, app, slot, { overview, sources, readMark, tracks: tracks.get(slot.id) ?? NO_TRACKS }),
+        readWorker(registry, app, slot, { shown, sources, readMark, tracks: tracks.get(slot.id) ?? NO_TRACKS }),
       ),
     );
     metrics.addActivities(found.flat());
@@ -96,14 +95,14 @@ export function createWorkerReader(registry, metrics) {
  * @param {DesiredApp} app
  * @param {DesiredSlot} slot
  * @param {object} o
- * @param {Overview} o.overview
+ * @param {ReturnType<typeof findSeats>} o.shown
  * @param {Sources} o.sources
  * @param {(instanceId: string) => Mark} o.readMark
  * @param {Track[]} o.tracks
  * @returns {WorkerFacts}
  */
-function readWorker(registry, app, slot, { overview, sources, readMark, tracks }) {
-  const seat = overview.seats.get(slot.id);
+function readWorker(registry, app, slot, { shown, sources, readMark, tracks }) {
+  const seat = shown.seats.get(slot.id);
   const instance = livingInstance(registry, seat);
   const pid = instance?.pid ?? 0;
   const { cpu, fds, fdsLimit, sockets, tree } = sources.usageOf(pid);
@@ -114,7 +113,7 @@ function readWorker(registry, app, slot, { overview, sources, readMark, tracks }
   return {
     slot: slot.slot,
     pid,
-    status: findStatus(registry, slot, overview),
+    status: findStatus(registry, slot, shown),
     startedAtMs: instance?.startedAtMs ?? null,
     isNode: app.spec.kind === 'node',
     cpu,
