@@ -26,7 +26,7 @@ const AFTER_JUMP_MS = 10_000;
 const GATHER_MS = 200;
 
 /** With more workers, looks are less frequent, so that they cost no more. */
-const WORKERS_A_TICK = 100;
+const WORKERS_A_TICK = 200;
 
 /** @typedef {ReturnType<typeof createTroubles>} Troubles */
 

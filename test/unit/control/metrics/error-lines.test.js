@@ -19,6 +19,10 @@ describe('the rate', () => {
   test('an app that writes nothing has no error lines', () => {
     expect(read()).toEqual({ perS: 0, usualPerS: null, line: null, share: null, total: 0 });
     expect(read('other')).toBe(null);
+    minutes(10);
+    expect(read()).toEqual({ perS: 0, usualPerS: 0, line: null, share: null, total: 0 });
+    take('x\n'.repeat(20));
+    expect(read()).toMatchObject({ perS: 2, usualPerS: 0, line: 'x', total: 20 });
   });
 
   test('the rate is the average of the last ten seconds', () => {

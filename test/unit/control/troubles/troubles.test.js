@@ -126,6 +126,21 @@ test('lost lines last until a line is written', async () => {
   expect(await troubles()).toEqual([]);
 });
 
+test('the judge looks once a second, and every other second with more than 200 workers', async () => {
+  let looks = 0;
+  Object.defineProperty(rig, 'losing', { get: () => (looks += 1) && new Map() });
+  const count = async () => {
+    looks = 0;
+    await rig.turn(10_000);
+    return looks;
+  };
+  await start({ name: 'api' });
+  await rig.turn(3_000);
+  expect(await count()).toBe(10);
+  Object.defineProperty(rig.control.registry.instances, 'size', { value: 201 });
+  expect(await count()).toBe(5);
+});
+
 test('10,000 crashes in a minute are one trouble, and are judged six times a second at most', async () => {
   let looks = 0;
   Object.defineProperty(rig, 'losing', { get: () => (looks += 1) && new Map() });
