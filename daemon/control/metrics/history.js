@@ -21,8 +21,8 @@ const FINE_PER_COARSE = 10;
  * @property {(key: K, values: (number | null)[]) => void} put  `values`: in the order of series.
  * @property {(isKept: (key: K) => boolean) => void} forget  Drops all other keys.
  * @property {(keys: K[], series: number, o: { stepMs: 1000 | 10000, points: number }) => Points} read
- *   Of all keys together: the sums, or the worst values.
- * @property {(keys: K[], series: number, seconds: number) => number} mean  Of the sums. A missing
+ *   Adds up all keys, or takes their worst values.
+ * @property {(keys: K[], series: number, seconds: number) => number} mean  Adds up all keys. A missing
  *   value counts as 0.
  * @property {(stepMs: 1000 | 10000) => number} endMs  Time of the last point, wall clock.
  */
