@@ -14,7 +14,8 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 /** @import { Registry } from '../state/registry.js' */
 
 /**
- * The part of a sample that the kinds read. With whole samples, a look at 500 workers takes eight times as long.
+ * The part of a sample that the kinds read. With whole samples, a look at 500 workers takes eight
+ * times as long.
  * @typedef {Pick<WorkerSample, 'slot' | 'pid' | 'status' | 'startedAtMs' | 'isNode' | 'cpu' | 'fds' | 'fdsLimit'
  *   | 'sockets' | 'tree' | 'elu' | 'delayP99Ms' | 'poolWaitMs' | 'oldSpaceUsedBytes' | 'oldSpaceLimitBytes'
  *   | 'reportAgeMs' | 'activity'> & OwnFacts} WorkerFacts
