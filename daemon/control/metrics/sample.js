@@ -85,10 +85,12 @@ export function takeSamples(registry, isMeant, sources) {
  * @returns {Omit<WorkerSample, 'cpuMs'>}
  */
 function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf, areReportsKnown, nowMs }) {
-  const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(registry, app, slot, {
-    overview,
-    usageOf,
-  });
+  const { id, name, namespace, pid, status, restarts, crashes, startedAtMs, onlineSinceMs } = briefStatus(
+    registry,
+    app,
+    slot,
+    { overview, usageOf },
+  );
   const seat = overview.seats.get(slot.id);
   const instanceId = pid > 0 ? (seat?.instanceId ?? null) : null;
   const { cpu, memoryBytes, processes, fds, fdsLimit, sockets, tree } = usageOf(pid);
@@ -104,7 +106,9 @@ function buildWorker(registry, app, slot, overview, standing, { usageOf, trackOf
     status,
     generation: seat?.generation ?? slot.generation,
     restarts,
+    crashes,
     startedAtMs,
+    onlineSinceMs,
     isNode: app.spec.kind === 'node',
     cpu,
     memoryBytes,
@@ -161,6 +165,7 @@ function buildApp({ spec }, workers, standings, { errorLinesOf, nowMs }) {
     workers: workers.length,
     online: workers.filter(({ status }) => status === 'online').length,
     restarts: sum('restarts'),
+    crashes: sum('crashes'),
     cpu: Math.round(sum('cpu') * 10) / 10,
     memoryBytes: sum('memoryBytes'),
     processes: sum('processes'),

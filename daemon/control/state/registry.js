@@ -40,6 +40,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {number | null} startedAtMs
  * @property {number | null} bootedAtMs  When the program first listened, or had evaluated its
  *   main module. For a program that cannot report this: when it was started.
+ * @property {number | null} onlineSinceMs  When it was ready. Null: it has not been ready.
  * @property {Address[]} addresses
  * @property {ListenFailure | null} listenFailure  The last failure of listen(), unless a later
  *   listen() has succeeded.

@@ -1,3 +1,4 @@
+import { findDeadline } from '../rollout/readiness.js';
 import { createOverview, describeListenFailure } from '../status/slot-status.js';
 import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 import { NO_INCIDENTS } from './incidents.js';
@@ -158,14 +159,16 @@ function findListenFailure(registry, slot, seat) {
  * @param {Metrics['trackOf']} trackOf
  * @returns {Map<string, StopFacts[]>}  By the name of the app.
  */
-function groupStops({ seats, instances }, trackOf) {
+function groupStops(registry, trackOf) {
   /** @type {Map<string, StopFacts[]>} */
   const found = new Map();
-  for (const { name, slot, life, sinceMs, instanceId } of seats.values()) {
-    const instance = life.state === 'stopping' ? instances.get(instanceId ?? '') : undefined;
+  for (const seat of registry.seats.values()) {
+    const { name, slot, life, sinceMs, instanceId } = seat;
+    const instance = life.state === 'stopping' ? registry.instances.get(instanceId ?? '') : undefined;
     if (!instance || instance.exit || (trackOf(instance.instanceId)?.last.http?.active ?? 0) > 0) continue;
-    const { signal, killTimeoutMs } = instance.label.stop;
-    const stop = { slot, signal, signalledMs: sinceMs, killAtMs: sinceMs + killTimeoutMs };
+    const killAtMs = findDeadline(registry, seat);
+    if (killAtMs === null) continue;
+    const stop = { slot, signal: instance.label.stop.signal, signalledMs: sinceMs, killAtMs };
     found.set(name, [...(found.get(name) ?? []), stop]);
   }
   return found;
