@@ -42,6 +42,7 @@ test('a reload reports which instance is doing what, and for how long', async ()
         slot: 0,
         phase: 'starting',
         forMs: 0,
+        untilMs: null,
         leftMs: null,
         detail: 'it did not listen on [::]:3000',
       },
