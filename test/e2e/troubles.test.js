@@ -32,7 +32,7 @@ test('why without an app names each sick app with its cause and the next command
   expect(types.match(/trouble:ended/g)).toHaveLength(3);
 });
 
-test('a kill from outside is no crash and no trouble, and each screen shows it at the same local time', async () => {
+test('a signal from outside is not a crash, and each screen shows it at the same local time', async () => {
   const home = await sandbox({ env: { TZ: 'Asia/Kolkata' } });
   const app = await home.app('http-echo', { name: 'api' });
   const kill = async (signal) => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { findDeadline, isLoadingOn, readReadiness } from '../rollout/readiness.js';
-import { occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
+import { isLoadingOn, readReadiness } from '../rollout/readiness.js';
+import { findDeadline, occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
 import { describeOutcome } from './outcome.js';
 
 /** @import { Progress, Waiting, WaitingPhase } from '../../../lib/shared/wire/protocol.js' */

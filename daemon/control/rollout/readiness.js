@@ -17,18 +17,6 @@ export function isLoadingOn(registry, seat) {
 }
 
 /**
- * Every screen shows this moment. It is stored when its timer is set.
- * @param {Registry} registry
- * @param {Seat} seat
- * @returns {number | null}  When its state ends at the latest, wall clock. Null: no time limit.
- */
-export function findDeadline(registry, { id, life, instanceId, untilMs }) {
-  if (life.state === 'parked') return findSlot(registry, id)?.app.rollout.windowEndsAtMs ?? null;
-  if (life.state === 'stopping') return getSlotHistory(registry, id).asked[instanceId ?? '']?.killAtMs ?? null;
-  return untilMs;
-}
-
-/**
  * Reads only the current state, so a control that starts during a rollout gets the same answer.
  * @param {Registry} registry
  * @param {Seat} seat

@@ -267,6 +267,18 @@ export function findSeatOfInstance(registry, instanceId) {
   return seat?.instanceId === instanceId ? seat : null;
 }
 
+/**
+ * Every screen shows this moment. It is stored when its timer is set.
+ * @param {Registry} registry
+ * @param {Seat} seat
+ * @returns {number | null}  When its state ends at the latest, wall clock. Null: no time limit.
+ */
+export function findDeadline(registry, { id, life, instanceId, untilMs }) {
+  if (life.state === 'parked') return findSlot(registry, id)?.app.rollout.windowEndsAtMs ?? null;
+  if (life.state === 'stopping') return getSlotHistory(registry, id).asked[instanceId ?? '']?.killAtMs ?? null;
+  return untilMs;
+}
+
 /** @param {Registry} registry */
 export function occupiedSlots(registry) {
   return new Set([...registry.instances.values()].map((instance) => instance.label.id));

@@ -1,10 +1,10 @@
 // Knows: the rows that clients see, made of records, and the pid files. Must not: change a record.
 import { countRestarts } from '../state/slot-history.js';
 import { instanceEnv, logFiles } from '../spawn/params.js';
-import { findDeadline, isAwaitingAdmission, isLoadingOn, readReadiness } from '../rollout/readiness.js';
+import { isAwaitingAdmission, isLoadingOn, readReadiness } from '../rollout/readiness.js';
 import { pidFilePath } from './pid-files.js';
 import { isWatched } from '../../../lib/app-spec/watch-pattern.js';
-import { getSlotHistory, occupiedSlots } from '../state/registry.js';
+import { findDeadline, getSlotHistory, occupiedSlots } from '../state/registry.js';
 
 /** @import { BriefStatus, Death, ShownStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { SlotStatus, SlotTriggers } from '../../../lib/shared/wire/protocol.js' */

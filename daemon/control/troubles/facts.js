@@ -1,7 +1,7 @@
-import { findDeadline } from '../rollout/readiness.js';
 import { createOverview, describeListenFailure } from '../status/slot-status.js';
 import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 import { NO_INCIDENTS } from './incidents.js';
+import { findDeadline } from '../state/registry.js';
 import { NO_HTTP } from './usual.js';
 
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */

@@ -208,7 +208,8 @@ export const METHODS = /** @type {const} */ ([
  * @typedef {Pick<
  *   SlotStatus,
  *   | 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs'
- *   | 'onlineSinceMs' | 'restarts' | 'crashes' | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching' | 'troubles' | 'listenFailure'
+ *   | 'onlineSinceMs' | 'restarts' | 'crashes' | 'status' | 'cpu' | 'memoryBytes' | 'user'
+ *   | 'watching' | 'troubles' | 'listenFailure'
  * >} BriefStatus
  */
 

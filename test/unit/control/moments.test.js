@@ -66,7 +66,7 @@ describe('the moment since which an instance is online', () => {
     expect(await first()).toMatchObject({ status: 'online', onlineSinceMs: beganMs + 3_000 });
   });
 
-  test('with wait_ready, an instance is never online since a moment before its message', async () => {
+  test('an instance with wait_ready that got ready without control is online since control knows it', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 100, readyAfterMs: 3_000 });
     void rig.start({ waitReady: true });
     await rig.turn(1_000);
@@ -133,7 +133,7 @@ describe('a deadline', () => {
     expect(rig.published.at(-1).waiting).toMatchObject([{ phase: 'starting', untilMs: beganMs + 5_000 }]);
   });
 
-  test('a program that is pinged after its deadline is not said to be without a process', async () => {
+  test('the list names the missing step while it pings a program after its deadline', async () => {
     rig.keeper.behave = () => ({ bootsAfterMs: Infinity, isHung: true });
     watch(rig.start({ listenTimeoutMs: 4_000 }));
     await rig.turn(4_200);

@@ -82,7 +82,8 @@ test('a different death begins another line', () => {
 test('signals from outside are one line, and are not called crashes', () => {
   const killed = { code: null, signal: 'SIGTERM', cause: 'signal', words: undefined };
   expect(texts([death(5, killed), death(4, killed)])).toEqual([
-    'instance 0 was ended by a signal 2 times within 1m; the last time it was ended by SIGTERM from outside after 200ms',
+    'instance 0 was ended by a signal 2 times within 1m; the last time it was ended by SIGTERM from outside ' +
+      'after 200ms',
   ]);
 });
 
