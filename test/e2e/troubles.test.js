@@ -64,7 +64,7 @@ test('a signal from outside is not a crash, and each screen shows it at the same
   expect((await home.nclust('describe', 'api')).stdout).toMatch(/; 3 restarts, 0 crashes\..*│ crashes +│ 0 /s);
   expect((await home.nclust('list')).stdout).not.toContain('attention');
   expect((await home.nclust('why')).stdout).toBe('Nothing needs attention.\n');
-  await home.nclust('send-signal', 'SIGTERM', 'api');
+  await home.nclust('sendSignal', 'SIGTERM', 'api');
   await home.waitFor('the restart', async () => (await home.list())[0].restarts === 4);
   expect((await home.nclust('why', 'api')).stdout).toContain('was ended by SIGTERM, which nclust sendSignal sent');
   expect((await home.list())[0]).toMatchObject({ crashes: 0, troubles: [] });
