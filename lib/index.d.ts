@@ -56,9 +56,15 @@ export interface SlotStatus {
   pid: number;
   status: Status;
   generation: number;
+  /** Planned and unplanned. */
   restarts: number;
+  /** Unplanned exits since the slot was started from rest, or reset. */
+  crashes: number;
   unstableRestarts: number;
+  /** When its process started. */
   startedAtMs: number | null;
+  /** When it was ready. Null: it has not been ready. */
+  onlineSinceMs: number | null;
   createdAtMs: number;
   /** Percent of one core. */
   cpu: number;
@@ -79,6 +85,8 @@ export interface SlotStatus {
   watching: boolean;
   addresses: { address: string; port: number; family: string }[];
   waitingFor: string | null;
+  /** When the wait ends at the latest, wall clock. Null: no time limit. */
+  waitingUntilMs: number | null;
   isReady: boolean;
   autorestart: boolean;
   lastDeath: Death | null;
@@ -120,6 +128,8 @@ export interface Progress {
     slot: number;
     phase: 'starting' | 'loading' | 'soaking' | 'draining' | 'parked' | 'backing off';
     forMs: number;
+    /** When the time limit ends, wall clock. */
+    untilMs: number | null;
     leftMs: number | null;
     detail: string | null;
   }[];

@@ -14,6 +14,7 @@ import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
 import { createVersioningUpdates } from './spawn/git-checkout.js';
 import { getSlotHistory, createRegistry, restartNumbering } from './state/registry.js';
+import { resetCounters } from './state/slot-history.js';
 
 /** @import { ControlEvent, LoopContext, Parts } from './context.js' */
 /** @import { ChildSnapshot, Snapshot } from './keeper-link/link.js' */
@@ -170,12 +171,12 @@ export class Control {
   }
 
   /**
-   * Sets the restart counters to 0.
+   * Sets the counters of restarts and crashes to 0.
    * @param {number} id
    */
   reset(id) {
     const history = getSlotHistory(this.registry, id);
-    history.resetAt = history.spawns;
+    resetCounters(history);
     writeNote(this.#context, id);
   }
 

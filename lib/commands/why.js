@@ -2,7 +2,6 @@ import { askTroubles } from '../client/troubles.js';
 import { readEvents } from '../shared/event-log.js';
 import { homePaths } from '../shared/paths.js';
 import { selectTroubles } from '../shared/troubles.js';
-
 import { selectApps, isAbout, readRange } from './events.js';
 
 /** @import { Context } from '../cli/session/context.js' */

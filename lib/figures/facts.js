@@ -1,6 +1,6 @@
 import { formatAddress } from '../shared/address.js';
 import { formatDuration } from '../shared/units.js';
-import { formatBytes } from './format.js';
+import { formatBytes, formatCount } from './format.js';
 
 /** @import { AppSpec } from '../app-spec/types.js' */
 /** @import { SlotStatus, SlotTriggers } from '../shared/wire/protocol.js' */
@@ -52,6 +52,18 @@ export function describeMemoryLimit(limitBytes, memory) {
       ? `; above the limit right after the start, ${memory.misses} times in a row: set a higher limit`
       : '';
   return `${formatBytes(limitBytes)}${now}${hint}`;
+}
+
+/**
+ * The two counters. A crash need not lead to a restart, so the second is not a part of the first.
+ * @param {{ restarts: number, crashes?: number }[]} slots  An earlier manager sends no crashes.
+ */
+export function describeRestarts(slots) {
+  const sum = (/** @type {'restarts' | 'crashes'} */ name) => slots.reduce((all, one) => all + (one[name] ?? 0), 0);
+  const crashes = slots.every((one) => one.crashes === undefined)
+    ? []
+    : [formatCount(sum('crashes'), 'crash', 'crashes')];
+  return [formatCount(sum('restarts'), 'restart'), ...crashes].join(', ');
 }
 
 /** @param {NonNullable<SlotTriggers['last']>} last */

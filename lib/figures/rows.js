@@ -133,24 +133,43 @@ export function figureText(of, name) {
   return formatFigure(name, readFigure(of, name));
 }
 
+/** @typedef {{ pid: number, startedAtMs: number | null, onlineSinceMs?: number | null }} Running */
+
 /**
- * When the oldest process started.
- * @param {{ pid: number, startedAtMs: number | null }[]} workers
- * @returns {number | null}  Null: no process runs.
+ * When the first of the instances was ready. Every screen counts the uptime from this moment.
+ * @param {Running[]} workers  An earlier manager sends no `onlineSinceMs`.
+ * @returns {number | null}  Null: no process runs, or none has been ready.
  */
-export function oldestStart(workers) {
-  const starts = workers.flatMap(({ pid, startedAtMs }) => (pid && startedAtMs !== null ? [startedAtMs] : []));
-  return starts.length === 0 ? null : Math.min(...starts);
+export function onlineSince(workers) {
+  return earliest(workers, ({ startedAtMs, onlineSinceMs = startedAtMs }) => onlineSinceMs);
 }
 
 /**
- * @param {Parameters<typeof oldestStart>[0]} workers
+ * When the oldest process started.
+ * @param {Running[]} workers
+ * @returns {number | null}  Null: no process runs.
+ */
+export function oldestStart(workers) {
+  return earliest(workers, ({ startedAtMs }) => startedAtMs);
+}
+
+/**
+ * @param {Running[]} workers
+ * @param {(worker: Running) => number | null} read
+ */
+function earliest(workers, read) {
+  const moments = workers.flatMap((worker) => (worker.pid ? (read(worker) ?? []) : []));
+  return moments.length === 0 ? null : Math.min(...moments);
+}
+
+/**
+ * @param {Running[]} workers
  * @param {number} nowMs
- * @returns {string}  Empty: no process runs.
+ * @returns {string}  Empty: none is or was ready.
  */
 export function uptimeText(workers, nowMs) {
-  const start = oldestStart(workers);
-  return start === null ? '' : formatUptime(nowMs - start);
+  const since = onlineSince(workers);
+  return since === null ? '' : formatUptime(nowMs - since);
 }
 
 /**
@@ -248,7 +267,7 @@ function buildOrder(field) {
     field === 'status'
       ? (row) => WORST_FIRST.indexOf(rowStatus(row))
       : field === 'uptime'
-        ? ({ workers }) => oldestStart(workers) ?? Infinity
+        ? ({ workers }) => onlineSince(workers) ?? Infinity
         : ({ of }) => -(readFigure(of, SORTED[field]) ?? -1);
   return (a, b) => compareValues(value(a), value(b));
 }

@@ -220,6 +220,7 @@ const NUMBERS = [
   ['fds', 'fds'],
   ['handles', 'handles'],
   ['restarts', 'restarts'],
+  ['crashes', 'crashes'],
   ['generation', 'generation'],
 ];
 

@@ -1,5 +1,5 @@
 import { describeCron, describeLostLines, describeMemoryLimit, describeTrigger } from '../figures/facts.js';
-import { formatBytes } from '../figures/format.js';
+import { clockTime, formatBytes } from '../figures/format.js';
 import { completeSpec } from '../app-spec/check.js';
 import { formatDuration } from '../shared/units.js';
 import { toOneLine } from './text.js';
@@ -87,7 +87,7 @@ export function triggerRows({ spec: given, status, triggers, pidFile, watching }
   if (!given) return [];
   const spec = completeSpec(given);
   const next = (/** @type {number} */ atMs) =>
-    `${new Date(atMs).toISOString()} (in ${formatDuration(Math.max(0, atMs - nowMs))})`;
+    `${clockTime(atMs, nowMs)} (in ${formatDuration(Math.max(0, atMs - nowMs))})`;
   const { watch = null, nextRunMs = null, memory = null, last = null } = triggers ?? {};
   const { cronRestart, maxMemoryBytes } = spec;
   return [
@@ -97,7 +97,7 @@ export function triggerRows({ spec: given, status, triggers, pidFile, watching }
       ['watch problem', watch?.problem ? { text: watch.problem, style: 'yellow' } : null],
       ['cron restart', cronRestart !== null && describeCron(cronRestart, { nextRunMs, status }, next)],
       ['max memory restart', maxMemoryBytes > 0 && describeMemoryLimit(maxMemoryBytes, memory)],
-      ['last trigger', last && `${new Date(last.atMs).toISOString()} ${describeTrigger(last)}`],
+      ['last trigger', last && `${clockTime(last.atMs, nowMs)} ${describeTrigger(last)}`],
     ]),
   ];
 }

@@ -1,7 +1,14 @@
-import { describeMetric, describeReadiness, describeStopSignal, listAddresses, UNIX_SOCKET } from '../figures/facts.js';
-import { clockTime, formatAgo, formatCoarse, formatCount } from '../figures/format.js';
-import { statusWord, uptimeText } from '../figures/rows.js';
-import { describeAutorestart, describeListenFailure, isAsked } from '../shared/death-text.js';
+import {
+  describeMetric,
+  describeReadiness,
+  describeRestarts,
+  describeStopSignal,
+  listAddresses,
+  UNIX_SOCKET,
+} from '../figures/facts.js';
+import { clockTime, formatAgo, formatCoarse } from '../figures/format.js';
+import { oldestStart, onlineSince, statusWord, uptimeText } from '../figures/rows.js';
+import { describeAutorestart, describeListenFailure, isCrash } from '../shared/death-text.js';
 import { selectTroubles } from '../shared/troubles.js';
 import { formatDuration } from '../shared/units.js';
 import { describeDeath, isFinish } from './death.js';
@@ -74,7 +81,7 @@ function renderSlot(slot, { paint, nowMs, columns }, { troubles, differences, er
     }).trimEnd(),
     ...customLines(slot, { paint, columns }),
     ...environmentLines(differences, paint),
-    ...deathLines(slot, paint),
+    ...deathLines(slot, { nowMs, paint }),
     ...errorLines(errors, slot, { nowMs, paint }),
     paint('dim', `nclust logs ${slot.id} shows its output, nclust env ${slot.id} its environment.`),
   ];
@@ -97,9 +104,10 @@ function stateRows(slot, nowMs) {
     ['version', slot.version],
     ['pid', slot.pid ? String(slot.pid) : 'N/A'],
     ['restarts', String(slot.restarts)],
+    ...known([['crashes', slot.crashes?.toString()]]),
     ['unstable restarts', String(slot.unstableRestarts)],
     ['uptime', uptimeText([slot], nowMs) || '0'],
-    ['created at', new Date(slot.createdAtMs).toISOString()],
+    ['created at', clockTime(slot.createdAtMs, nowMs)],
     ...known([
       ['listening on', addresses],
       ['not listening', slot.listenFailure && `it ${describeListenFailure(slot.listenFailure)}`],
@@ -167,16 +175,16 @@ function customLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { 
 
 /**
  * @param {SlotStatus} slot
- * @param {Paint} paint
+ * @param {Pick<View, 'nowMs' | 'paint'>} view
  */
-function deathLines(slot, paint) {
+function deathLines(slot, { nowMs, paint }) {
   const deaths = slot.deaths ?? (slot.lastDeath ? [slot.lastDeath] : []);
   if (deaths.length === 0) return [];
   const newestFirst = [...deaths].reverse();
   return [
     paint('bold', 'Last deaths, newest first'),
     ...newestFirst.map(
-      (death) => `  ${new Date(death.atMs).toISOString()}  pid ${death.pid}  ${toOneLine(describeDeath(death, slot))}`,
+      (death) => `  ${clockTime(death.atMs, nowMs)}  pid ${death.pid}  ${toOneLine(describeDeath(death, slot))}`,
     ),
     ...lastLines(newestFirst[0].lastLines, paint),
   ];
@@ -198,7 +206,7 @@ function lastLines(lines, paint) {
 function summaryLines(slot, { nowMs, paint }) {
   const death = slot.deaths?.at(-1) ?? slot.lastDeath;
   const status = statusWord(slot.status, slot.troubles);
-  const age = status === slot.status ? processTime(slot, nowMs) : '';
+  const age = status === slot.status ? statusTime(slot, nowMs) : '';
   return [
     `  ${paint(statusStyle(status), `${status}${age}`)}${programSummary(slot)}`,
     ...(slot.waitingFor ? [`  It waits for ${toOneLine(slot.waitingFor)}.`] : []),
@@ -214,21 +222,24 @@ function summaryLines(slot, { nowMs, paint }) {
 function lastDeathText(death, slot, nowMs) {
   const when = `at ${clockTime(death.atMs, nowMs)}, ${formatAgo(death.atMs, nowMs)}`;
   if (isFinish(death, slot)) return `It last finished ${when}, with code 0 after ${formatDuration(death.uptimeMs)}.`;
-  return `It last ${isAsked(death) ? 'exited' : 'died'} ${when}: ${toOneLine(describeDeath(death, slot))}.`;
+  return `It last ${isCrash(death) ? 'died' : 'exited'} ${when}: ${toOneLine(describeDeath(death, slot))}.`;
 }
 
 /**
  * @param {SlotStatus} slot
  * @param {number} nowMs
  */
-function processTime({ startedAtMs, pid }, nowMs) {
-  return pid && startedAtMs !== null ? ` for ${formatCoarse(nowMs - startedAtMs)}` : '';
+function statusTime(slot, nowMs) {
+  const sinceMs =
+    slot.status === 'online' ? onlineSince([slot]) : slot.status === 'launching' ? oldestStart([slot]) : null;
+  return sinceMs === null ? '' : ` for ${formatCoarse(nowMs - sinceMs)}`;
 }
 
 /** @param {SlotStatus} slot */
-function programSummary({ mode, script, slot, restarts, addresses }) {
-  const listens = listensOn(addresses);
-  return `: instance ${slot} of ${toOneLine(script)} in ${mode} mode${listens}; ${formatCount(restarts, 'restart')}.`;
+function programSummary(slot) {
+  const { mode, script, slot: index, addresses } = slot;
+  const counts = describeRestarts([slot]);
+  return `: instance ${index} of ${toOneLine(script)} in ${mode} mode${listensOn(addresses)}; ${counts}.`;
 }
 
 /** @param {SlotStatus['addresses']} addresses */

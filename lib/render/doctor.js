@@ -1,4 +1,4 @@
-import { formatBytes } from '../figures/format.js';
+import { clockTime, formatBytes } from '../figures/format.js';
 import { formatPlace } from '../shared/address.js';
 import { renderColumns } from './table.js';
 import { escapeControls, jsonLine, toOneLine } from './text.js';
@@ -58,7 +58,7 @@ function findingLines(findings, { paint, columns }) {
 export function renderReport({ facts, findings, log }, view) {
   const plain = { ...view, columns: null, paint: (/** @type {string} */ _colour, /** @type {string} */ text) => text };
   return [
-    section('nclust', machine(facts).map(toOneLine)),
+    section('nclust', machine(facts, view.nowMs).map(toOneLine)),
     section(
       'apps',
       facts.slots.map(
@@ -72,11 +72,15 @@ export function renderReport({ facts, findings, log }, view) {
   ].join('\n');
 }
 
-/** @param {Facts} facts */
-function machine({ version, node, system, cpus, memory, disk, group, openFiles, sysctls, manager, silence, home }) {
+/**
+ * @param {Facts} facts
+ * @param {number} nowMs
+ */
+function machine(facts, nowMs) {
+  const { version, node, system, cpus, memory, disk, group, openFiles, sysctls, manager, silence, home } = facts;
   const running = manager
     ? `${manager.version}, keeper ${manager.keeperVersion}, Node.js ${manager.nodeVersion}, ` +
-      `since ${new Date(manager.startedAtMs).toISOString()}`
+      `since ${clockTime(manager.startedAtMs, nowMs)}`
     : silence
       ? 'does not answer'
       : 'not running';

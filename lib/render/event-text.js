@@ -1,5 +1,5 @@
 import { formatCoarse, formatCount } from '../figures/format.js';
-import { describeEnd, isAsked, quoteErrorLine, withoutPrefix } from '../shared/death-text.js';
+import { describeEnd, isAsked, isCrash, quoteErrorLine, withoutPrefix } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
 import { describePastTrouble, describeTrouble } from './troubles.js';
 
@@ -99,7 +99,7 @@ export function eventWords(event) {
 
 /** @param {LoggedEvent} event */
 export function eventStyle(event) {
-  if (event.type === 'died' && isAsked(event) && !hadToBeKilled(event)) return null;
+  if (event.type === 'died' && !isCrash(event) && !hadToBeKilled(event)) return isAsked(event) ? null : 'yellow';
   if (event.type.startsWith('manager:')) return 'magenta';
   return Object.hasOwn(STYLES, event.type) ? STYLES[event.type] : null;
 }

@@ -6,7 +6,7 @@ import {
   compareNames,
   compareValues,
   groupByApp,
-  oldestStart,
+  onlineSince,
   statusWord,
   uptimeText,
   WORST_FIRST,
@@ -97,7 +97,7 @@ export const SORT_FIELDS = {
   id: (slot) => slot.id,
   cpu: (slot) => slot.cpu,
   memory: (slot) => slot.memoryBytes,
-  uptime: (slot, nowMs) => nowMs - (oldestStart([slot]) ?? nowMs),
+  uptime: (slot, nowMs) => nowMs - (onlineSince([slot]) ?? nowMs),
   status: (slot) => statusWord(slot.status, slot.troubles),
 };
 

@@ -64,9 +64,9 @@ const WORDS = {
     next: (name, { isProgressing }) => (isProgressing ? `Wait, or see: nclust logs ${name}` : `nclust logs ${name}`),
   },
   'stop-hangs': {
-    text: ({ signal, forMs, killInMs }) =>
-      `has not exited ${formatCoarse(forMs)} after ${signal ?? 'its stop signal'}; SIGKILL follows in ` +
-      formatCoarse(killInMs),
+    text: ({ signal, forMs, killAtMs }) =>
+      `has not exited ${formatCoarse(forMs)} after ${signal ?? 'its stop signal'}; SIGKILL follows at ` +
+      clockTime(killAtMs, killAtMs),
     next: (name) => `Exit in the handler of the signal, or set a shorter kill_timeout. To see it: nclust logs ${name}`,
   },
   'memory-limit': {

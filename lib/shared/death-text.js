@@ -22,12 +22,23 @@ const REQUESTED = {
   orphan: 'left over from a manager that died, and replaced',
 };
 
+/** By the exit code of a shell, npm or Python that the signal ended. @type {Record<number, string>} */
+const SIGNALS = { 129: 'SIGHUP', 130: 'SIGINT', 131: 'SIGQUIT', 143: 'SIGTERM' };
+
 /**
  * Whether a user or a rollout requested the exit. It is then not a crash.
  * @param {Record<string, any>} death
  */
 export function isAsked({ cause, by }) {
   return Object.hasOwn(REQUESTED, cause) || (cause === 'signal' && Boolean(by));
+}
+
+/**
+ * Whether the program failed. A signal from outside is not a fault of the program.
+ * @param {Record<string, any>} death
+ */
+export function isCrash(death) {
+  return death.cause !== 'signal' && !isAsked(death);
 }
 
 /**
@@ -44,7 +55,7 @@ export function describeEnd(death, spec = null) {
     : typeof code === 'number'
       ? `exited with code ${code}`
       : 'ended';
-  if (cause === 'signal' && !by) return `${how} from outside${after}`;
+  if (cause === 'signal' && !by) return `${how}${signal ? '' : `, as after ${SIGNALS[code]}`} from outside${after}`;
   if (cause === 'signal')
     return signal
       ? `${how}, which nclust sendSignal sent${after && `,${after}`}`

@@ -55,6 +55,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {string} name
  * @property {string} namespace
  * @property {number} restarts
+ * @property {number} crashes
  * @property {number} cpu  Percent of one core.
  * @property {number} memoryBytes
  * @property {number} processes
@@ -93,6 +94,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {ShownStatus} status
  * @property {number} generation
  * @property {number | null} startedAtMs
+ * @property {number | null} onlineSinceMs
  * @property {boolean} isNode
  * @property {number | null} fdsLimit  The soft limit of open descriptors of the process.
  * @property {number | null} sockets  Among `fds`. Known only near the limit.

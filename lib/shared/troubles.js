@@ -34,7 +34,7 @@
  * @property {{ perS: number, usualPerS: number | null, line: string | null, share: number }} log-storm
  * @property {{ lines: number, reason: string }} lines-lost
  * @property {{ isRolledBack: boolean, reason: string, generation: number }} deploy-halted
- * @property {{ signal: string | null, forMs: number, killInMs: number }} stop-hangs
+ * @property {{ signal: string | null, forMs: number, killAtMs: number }} stop-hangs
  * @property {{ by: string, message: string }} trigger-failed
  * @property {{ address: string, port: number }} socket-unserved
  */

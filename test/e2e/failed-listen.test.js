@@ -76,5 +76,10 @@ test('a fork-mode app that runs on after a failed listen is online, and the list
   const env = { PORT: String(port), STAYS: '1' };
   const started = await home.nclust('start', home.place('swallows-listen-errors'), ...FAST, { env });
   expect(started).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining(`could not listen on port ${port}`) });
-  expect((await home.list())[0]).toMatchObject({ status: 'online', listenFailure: { port } });
+  const shown = { status: 'online', listenFailure: { port, holder: { pid: process.pid } } };
+  expect((await home.list())[0]).toMatchObject(shown);
+  const { controlPid } = await home.daemon();
+  process.kill(controlPid, 'SIGKILL');
+  await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
+  expect((await home.list())[0]).toMatchObject(shown);
 });

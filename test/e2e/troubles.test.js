@@ -31,3 +31,42 @@ test('why without an app names each sick app with its cause and the next command
   expect(types.match(/trouble:began/g)).toHaveLength(3);
   expect(types.match(/trouble:ended/g)).toHaveLength(3);
 });
+
+test('a signal from outside is not a crash, and each screen shows it at the same local time', async () => {
+  const home = await sandbox({ env: { TZ: 'Asia/Kolkata' } });
+  const app = await home.app('http-echo', { name: 'api' });
+  const kill = async (signal) => {
+    const [{ pid, restarts }] = await home.list();
+    process.kill(pid, signal);
+    await home.waitFor('the restart', async () => {
+      const [slot] = await home.list();
+      return slot.restarts > restarts && slot.status === 'online';
+    });
+  };
+  await kill('SIGTERM');
+  await kill('SIGKILL');
+  await kill('SIGTERM');
+  const [{ lastDeath, onlineSinceMs, ...slot }] = await home.list();
+  expect(slot).toMatchObject({ restarts: 3, crashes: 0, unstableRestarts: expect.any(Number), troubles: [] });
+  const clock = (atMs) => new Date(atMs).toLocaleTimeString('en-GB', { timeZone: 'Asia/Kolkata' });
+  const ended = 'was ended by SIGTERM from outside after';
+  for (const words of [
+    ['describe', 'api'],
+    ['why', 'api'],
+    ['events', 'api', '--nostream'],
+  ]) {
+    const { stdout } = await home.nclust(...words);
+    expect(stdout, words.join(' ')).toContain(ended);
+    expect(stdout, words.join(' ')).toContain(clock(lastDeath.atMs));
+    expect(stdout, words.join(' ')).not.toMatch(/crashed|crashing|T\d\d:\d\d:\d\d/);
+  }
+  expect((await home.nclust('why', 'api')).stdout).toContain(`online since ${clock(onlineSinceMs)}`);
+  expect((await home.nclust('describe', 'api')).stdout).toMatch(/; 3 restarts, 0 crashes\..*│ crashes +│ 0 /s);
+  expect((await home.nclust('list')).stdout).not.toContain('attention');
+  expect((await home.nclust('why')).stdout).toBe('Nothing needs attention.\n');
+  await home.nclust('sendSignal', 'SIGTERM', 'api');
+  await home.waitFor('the restart', async () => (await home.list())[0].restarts === 4);
+  expect((await home.nclust('why', 'api')).stdout).toContain('was ended by SIGTERM, which nclust sendSignal sent');
+  expect((await home.list())[0]).toMatchObject({ crashes: 0, troubles: [] });
+  await app.get();
+});

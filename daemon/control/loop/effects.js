@@ -17,7 +17,10 @@ import { saveIfPossible } from '../state/store.js';
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 
-/** @type {{ [T in Effect['type']]: (context: LoopContext, seat: Seat, effect: any) => void }} */
+/**
+ * @type {{ [T in Effect['type']]:
+ *   (context: LoopContext, seat: Seat, effect: any, nowMs: number) => void }}
+ */
 export const EFFECTS = {
   spawn,
   retire,
@@ -121,6 +124,7 @@ export function newInstance(instanceId, label) {
     pid: 0,
     startedAtMs: null,
     bootedAtMs: null,
+    onlineSinceMs: null,
     addresses: [],
     listenFailure: null,
     isReady: false,
@@ -162,7 +166,7 @@ function retire(context, seat, { drain }) {
  * @param {'handover' | 'finish'} drain
  */
 export function retireInstance(context, { instanceId, label }, drain) {
-  tell(context, 'retire', { instanceId, drain, ...buildStop(context.registry, instanceId, label) });
+  tell(context, 'retire', { instanceId, drain, ...findStop(context.registry, instanceId, label) });
 }
 
 /**
@@ -172,7 +176,7 @@ export function retireInstance(context, { instanceId, label }, drain) {
  * @param {string} instanceId
  * @param {Instance['label']} label
  */
-function buildStop(registry, instanceId, label) {
+export function findStop(registry, instanceId, label) {
   const app = findApp(registry.desired, label.name);
   const spec = findSeatOfInstance(registry, instanceId)?.spec ?? (app && getSpec(app, label.generation));
   return spec ? stopSettings(spec) : label.stop;
@@ -182,10 +186,11 @@ function buildStop(registry, instanceId, label) {
  * @param {LoopContext} context
  * @param {Seat} seat
  * @param {Extract<Effect, { type: 'setTimer' }>} effect
+ * @param {number} nowMs  The time from which the note in the keeper counts, too.
  */
-function setTimer(context, seat, { ms }) {
+function setTimer(context, seat, { ms }, nowMs) {
   clearTimer(context, seat);
-  seat.untilMs = context.parts.clock.nowMs() + ms;
+  seat.untilMs = nowMs + ms;
   seat.cancelTimer = context.parts.clock.after(ms, () => context.dispatch({ type: 'timer', seat }));
 }
 

@@ -4,7 +4,7 @@ import { findCause } from '../policy/death-cause.js';
 import { findLogPlace } from '../logs/place.js';
 import { tell, writeNote } from '../keeper-link/tell.js';
 import { keepServed, keepSpent } from '../metrics/lifetime-totals.js';
-import { excludeSpawn, forgetAsked, hasRecorded, recordDeath } from '../state/slot-history.js';
+import { countCrash, excludeSpawn, forgetAsked, hasRecorded, recordDeath } from '../state/slot-history.js';
 import { step } from './step.js';
 import { isExcused, isReady, isAwaitingAdmission } from '../rollout/readiness.js';
 import { recordSample } from '../rollout/compare.js';
@@ -80,14 +80,24 @@ function isPlaceOf(failure, { address, port }) {
  * @param {ListenFailure} data
  */
 function listenFailed(context, instance, { address, port, family, code, app, isUdp }) {
-  const failure = { address, port, family, code, app, isUdp };
-  const holder = app === null ? context.parts.findHolder(failure) : null;
-  const isOwn = [...context.registry.instances.values()].some(
-    ({ pid, label }) => pid === holder?.pid && label.name === instance.label.name,
-  );
-  instance.listenFailure = { ...failure, holder: holder && { ...holder, isOwn } };
+  instance.listenFailure = withHolder(context, instance, { address, port, family, code, app, isUdp });
   const seat = findSeatOfInstance(context.registry, instance.instanceId);
   if (seat) step(context, seat, { type: 'listenFailed' });
+}
+
+/**
+ * The keeper reports only the failure. Control looks for the program that holds the address.
+ * @param {LoopContext} context
+ * @param {Instance} instance
+ * @param {ListenFailure} failure
+ * @returns {ListenFailure}
+ */
+export function withHolder({ parts, registry }, instance, failure) {
+  const holder = failure.app === null ? parts.findHolder(failure) : null;
+  const isOwn = [...registry.instances.values()].some(
+    ({ pid, label }) => pid === holder?.pid && label.name === instance.label.name,
+  );
+  return { ...failure, holder: holder && { ...holder, isOwn } };
 }
 
 /**
@@ -263,6 +273,7 @@ function noteDeath(context, instance, death, isAsked) {
   const history = getSlotHistory(context.registry, label.id);
   recordDeath(history, death);
   if (isAwaitingAdmission(context.registry, instance)) excludeSpawn(history, label.spawns);
+  else countCrash(history, death, findSlot(context.registry, label.id)?.app.spec);
   publishDeath(context, label, death, isAsked);
 }
 

@@ -86,6 +86,7 @@ const GAUGES = [
 const COUNTERS = [
   ['worker_cpu_seconds', 'CPU time of its processes, across restarts and reloads.', ({ cpuMs }) => seconds(cpuMs)],
   ['worker_restarts', 'Restarts since it was created or reset.', ({ restarts }) => restarts],
+  ['worker_crashes', 'Unplanned exits since it was started or reset.', ({ crashes }) => crashes],
   ['http_requests', 'Requests whose head was received.', countProcesses(({ totals }) => totals.requests)],
   [
     'http_aborted_requests',

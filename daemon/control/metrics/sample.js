@@ -86,10 +86,12 @@ export function takeSamples(registry, isMeant, sources) {
  */
 function buildWorker(registry, app, slot, overview, standing, sources) {
   const { usageOf, nowMs } = sources;
-  const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(registry, app, slot, {
-    overview,
-    usageOf,
-  });
+  const { id, name, namespace, pid, status, restarts, crashes, startedAtMs, onlineSinceMs } = briefStatus(
+    registry,
+    app,
+    slot,
+    { overview, usageOf },
+  );
   const seat = overview.seats.get(slot.id);
   const { cpu, memoryBytes, processes, fds, fdsLimit, sockets, tree } = usageOf(pid);
   const instance = livingInstance(registry, seat);
@@ -103,7 +105,9 @@ function buildWorker(registry, app, slot, overview, standing, sources) {
     status,
     generation: seat?.generation ?? slot.generation,
     restarts,
+    crashes,
     startedAtMs,
+    onlineSinceMs,
     isNode: app.spec.kind === 'node',
     cpu,
     memoryBytes,
@@ -169,6 +173,7 @@ function buildApp({ spec }, workers, standings, { errorLinesOf, nowMs }) {
     workers: workers.length,
     online: workers.filter(({ status }) => status === 'online').length,
     restarts: sum('restarts'),
+    crashes: sum('crashes'),
     cpu: Math.round(sum('cpu') * 10) / 10,
     memoryBytes: sum('memoryBytes'),
     processes: sum('processes'),

@@ -26,6 +26,14 @@ const ABORTED = 134;
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP'];
 
 /**
+ * Whether the code is that of a shell, npm or Python that a signal has ended.
+ * @param {number | null} code
+ */
+function hasPassedOn(code) {
+  return ENDING.some((name) => code === 128 + constants.signals[/** @type {NodeJS.Signals} */ (name)]);
+}
+
+/**
  * Whether the command ended the process. The process may have lived on after its signal, and ended
  * later for another reason.
  * @param {Circumstances} c
@@ -41,12 +49,12 @@ function isSignalled({ code, signal, signalledBy }) {
  * @returns {{ cause: DeathCause, by: string | null }}
  */
 export function findCause(c) {
-  if (c.asked) return c.asked;
+  if (c.asked) return { cause: c.asked.cause, by: c.asked.by };
   if ((c.signal === 'SIGABRT' || c.code === ABORTED) && c.lastLines.some((line) => HEAP_LIMIT.test(line)))
     return { cause: 'out-of-memory', by: 'the heap limit of V8' };
   if (c.isOrphan) return { cause: 'orphan', by: null };
   if (isSignalled(c)) return { cause: 'signal', by: c.signalledBy };
-  if (c.signal === null) return { cause: 'crash', by: null };
+  if (c.signal === null) return { cause: hasPassedOn(c.code) ? 'signal' : 'crash', by: null };
   if (c.signal === 'SIGKILL' && c.hasOomKillGrown()) return { cause: 'out-of-memory', by: 'the kernel' };
   return { cause: OWN_FAULTS.has(c.signal) ? 'crash' : 'signal', by: null };
 }

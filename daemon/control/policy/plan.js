@@ -81,7 +81,9 @@ export function plan(goal, seats) {
   const moves = planMoves(views, goal.rollout);
   const parks = moves.parks ?? [];
   const alone = views.flatMap(({ old }) => old.filter(({ isAlone }) => isAlone));
-  const stops = [...new Set([...unwanted, ...moves.stops, ...alone.filter(mayStop)])];
+  // Only now, because a guarded rollout starts it again while the canary of another slot is tried.
+  const replaced = alone.filter((seat) => mayStop(seat) && moves.starts.some(({ id }) => id === seat.id));
+  const stops = [...new Set([...unwanted, ...moves.stops, ...replaced])];
   const occupied = new Set([...alone, ...goal.slots.filter(({ isOccupied }) => isOccupied)].map(({ id }) => id));
   // An instance that leaves may still hold a socket, so a new instance would get EADDRINUSE.
   const isInTheWay = (/** @type {SeatView} */ seat) =>

@@ -3,7 +3,7 @@
 import { withoutChannel } from '../../../lib/app-spec/channel.js';
 import { writeNote } from '../keeper-link/tell.js';
 import { EFFECTS, recordFinishedSlot, newInstance } from '../loop/effects.js';
-import { attachLogs, forgetSlot, rememberReady, retireSurplus } from '../loop/keeper-events.js';
+import { attachLogs, forgetSlot, rememberReady, retireSurplus, withHolder } from '../loop/keeper-events.js';
 import { addSeat } from '../loop/reconcile.js';
 import { step } from '../loop/step.js';
 import { BACKOFF_MAX_MS } from '../policy/restart-policy.js';
@@ -15,9 +15,8 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 
 /** @import { LoopContext } from '../context.js' */
 /** @import { ChildSnapshot } from '../keeper-link/link.js' */
-/** @import { Asked } from '../policy/seat.js' */
 /** @import { Instance, Label, Seat } from '../state/registry.js' */
-/** @import { SlotHistory } from '../state/slot-history.js' */
+/** @import { EndRequest, SlotHistory } from '../state/slot-history.js' */
 
 /** @typedef {{ event: 'exited' | 'gone', instanceId: string, data: object }} News */
 
@@ -30,6 +29,9 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
  */
 export function adopt(context, children) {
   const known = children.flatMap((child) => buildInstance(context, child) ?? []);
+  // After all instances are known, because one of them may hold the address of another.
+  for (const { instance } of known)
+    if (instance.listenFailure) instance.listenFailure = withHolder(context, instance, instance.listenFailure);
   known.sort(
     (a, b) =>
       computeRank(context, a.instance) - computeRank(context, b.instance) ||
@@ -66,6 +68,7 @@ function buildInstance(context, child) {
     pid,
     startedAtMs,
     bootedAtMs,
+    onlineSinceMs: getSlotHistory(context.registry, label.id).onlineSinceMs?.[child.instanceId] ?? null,
     addresses,
     listenFailure,
     isReady,
@@ -102,7 +105,7 @@ function markIfStray(context, id) {
   return history.isStray;
 }
 
-/** @typedef {{ seat: Seat, instance: Instance, child: ChildSnapshot, asked: Asked | null }} Seated */
+/** @typedef {{ seat: Seat, instance: Instance, child: ChildSnapshot, asked: EndRequest | null }} Seated */
 
 /**
  * @param {LoopContext} context
@@ -142,7 +145,11 @@ function seatInstance(context, instance, child) {
   const state = initialState(instance, child);
   seat.life = { ...seat.life, state };
   instance.isExcused = isExcused(registry, seat, instance, context.parts.clock.nowMs());
-  instance.wasUp = state !== 'starting' || instance.isExcused || wasOldEnough(seat, child, context.parts.clock.nowMs());
+  instance.wasUp =
+    instance.onlineSinceMs !== null ||
+    state !== 'starting' ||
+    instance.isExcused ||
+    wasOldEnough(seat, child, context.parts.clock.nowMs());
   return { seat, instance, child, asked };
 }
 
@@ -196,13 +203,19 @@ function isOld({ registry }, { label }) {
  */
 function resume(context, { seat, instance, child, asked }) {
   if (asked || child.isRetiring) {
-    seat.life = { ...seat.life, state: 'stopping', asked: asked ?? { cause: 'stop', by: null } };
+    const { cause, by } = asked ?? { cause: 'stop', by: null };
+    seat.life = { ...seat.life, state: 'stopping', asked: { cause, by } };
+    seat.sinceMs = asked?.atMs ?? context.parts.clock.nowMs();
     return;
   }
-  if (seat.life.state !== 'starting') return;
   // An orphan counts as ready, because it does not report to the new keeper that it is ready.
-  if (isReady(context.registry, seat) || child.isAdopted || (child.exit && instance.wasUp))
-    step(context, seat, { type: 'ready' });
+  const isUp = isReady(context.registry, seat) || child.isAdopted || (child.exit && instance.wasUp);
+  // If it was ready while no control ran, the message "ready" came later than this, at a time that
+  // only the next step knows.
+  if ((isUp || instance.wasUp) && !seat.spec?.waitReady) instance.onlineSinceMs ??= instance.bootedAtMs;
+  seat.sinceMs = instance.onlineSinceMs ?? child.startedAtMs;
+  if (seat.life.state !== 'starting') return;
+  if (isUp) step(context, seat, { type: 'ready' });
   else step(context, seat, { type: 'spawned', startedAtMs: child.startedAtMs });
 }
 
@@ -248,7 +261,7 @@ function restore(context) {
   const { registry, parts } = context;
   for (const app of registry.desired.apps) {
     for (const slot of app.slots.filter((slot) => slot.want === 'up')) {
-      const { ended, seat: past } = getSlotHistory(registry, slot.id);
+      const { ended, seat: past, deaths } = getSlotHistory(registry, slot.id);
       if (ended && isWanted(registry, { id: slot.id, generation: ended.generation })) recordFinishedSlot(context, slot);
       else if (
         past &&
@@ -264,6 +277,7 @@ function restore(context) {
           spec: getSpec(app, past.generation),
         });
         seat.life = { ...seat.life, state: past.state };
+        seat.sinceMs = deaths.at(-1)?.atMs ?? parts.clock.nowMs();
         if (past.state === 'backoff') wait(context, seat, (past.untilMs ?? 0) - parts.clock.nowMs());
       }
     }
@@ -278,5 +292,5 @@ function restore(context) {
 function wait(context, seat, leftMs) {
   // The wall clock may have been set back, so the wait has an upper limit.
   const ms = Math.min(Math.max(0, leftMs), Math.max(BACKOFF_MAX_MS, seat.spec?.restartDelayMs ?? 0));
-  EFFECTS.setTimer(context, seat, { type: 'setTimer', ms });
+  EFFECTS.setTimer(context, seat, { type: 'setTimer', ms }, context.parts.clock.nowMs());
 }

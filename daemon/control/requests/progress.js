@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isLoadingOn, readReadiness } from '../rollout/readiness.js';
-import { findSlot, occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
+import { findDeadline, occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
 import { describeOutcome } from './outcome.js';
 
 /** @import { Progress, Waiting, WaitingPhase } from '../../../lib/shared/wire/protocol.js' */
@@ -85,7 +85,7 @@ function createReporter({ control, parts }, receipt, client) {
  * @param {Progress} progress
  */
 function getSteps({ done, waiting }) {
-  return [done, waiting.map(({ id, phase }) => [id, phase])];
+  return [done, waiting.map(({ id, phase, untilMs }) => [id, phase, untilMs])];
 }
 
 /** @type {Partial<Record<State, WaitingPhase>>} */
@@ -129,14 +129,15 @@ function computeWait(registry, seat, nowMs) {
   const phase = isLoadingOn(registry, seat) ? 'loading' : PHASES[seat.life.state];
   if (!phase) return null;
   const { id, name, slot } = seat;
-  const endsAtMs = phase === 'parked' ? (findSlot(registry, id)?.app.rollout.windowEndsAtMs ?? null) : seat.untilMs;
+  const untilMs = findDeadline(registry, seat);
   return {
     id,
     name,
     slot,
     phase,
     forMs: Math.max(0, nowMs - seat.sinceMs),
-    leftMs: endsAtMs === null ? null : Math.max(0, endsAtMs - nowMs),
+    untilMs,
+    leftMs: untilMs === null ? null : Math.max(0, untilMs - nowMs),
     detail: seat.life.state === 'starting' ? readReadiness(registry, seat).missing : null,
   };
 }

@@ -68,12 +68,13 @@ function alone(name) {
 }
 
 /**
+ * Names no time, because the time zone of the reader may differ. "nclust why" has the time.
  * @param {DesiredApp} app
  * @returns {string | null}
  */
 export function describeRollback({ spec, rollout: { failure } }) {
   if (failure?.kind !== 'rolled-back') return null;
-  return `The reload of "${spec.name}" of ${new Date(failure.atMs).toISOString()} was rolled back: ${failure.reason}.`;
+  return `The reload of "${spec.name}" to generation ${failure.generation} was rolled back: ${failure.reason}.`;
 }
 
 /**

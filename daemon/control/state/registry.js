@@ -40,6 +40,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {number | null} startedAtMs
  * @property {number | null} bootedAtMs  When the program first listened, or had evaluated its
  *   main module. For a program that cannot report this: when it was started.
+ * @property {number | null} onlineSinceMs  When it was ready. Null: it has not been ready.
  * @property {Address[]} addresses
  * @property {ListenFailure | null} listenFailure  The last failure of listen(), unless a later
  *   listen() has succeeded.
@@ -264,6 +265,18 @@ export function findSeatOfInstance(registry, instanceId) {
   const label = registry.instances.get(instanceId)?.label;
   const seat = label && findSeat(registry, label);
   return seat?.instanceId === instanceId ? seat : null;
+}
+
+/**
+ * Every screen shows this moment. It is stored when its timer is set.
+ * @param {Registry} registry
+ * @param {Seat} seat
+ * @returns {number | null}  When its state ends at the latest, wall clock. Null: no time limit.
+ */
+export function findDeadline(registry, { id, life, instanceId, untilMs }) {
+  if (life.state === 'parked') return findSlot(registry, id)?.app.rollout.windowEndsAtMs ?? null;
+  if (life.state === 'stopping') return getSlotHistory(registry, id).asked[instanceId ?? '']?.killAtMs ?? null;
+  return untilMs;
 }
 
 /** @param {Registry} registry */

@@ -1,5 +1,7 @@
+import { isCrash } from '../../../lib/shared/death-text.js';
 import { findErrorLine } from '../../../lib/shared/logs/error-line.js';
 
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { Death } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Asked, Life } from '../policy/seat.js' */
 
@@ -14,7 +16,9 @@ const DEATHS_KEPT = 10;
  * @property {RecordedDeath[]} deaths  Oldest first.
  * @property {SeatHistory | null} seat  The last changed seat without a living instance.
  * @property {{ generation: number, isOk: boolean } | null} ended  Null: the program did not finish.
- * @property {Record<string, Asked>} asked  By instanceId: the reason for its retirement.
+ * @property {Record<string, EndRequest>} asked  By instanceId.
+ * @property {number} [crashes]  Since the slot was started from rest, or reset.
+ * @property {Record<string, number>} [onlineSinceMs]  By instanceId: when it was ready.
  * @property {Served | null} [served]  Responses of instances that are gone.
  * @property {Spent} [spent]
  * @property {boolean} [hasSentReady]  An instance has sent `ready`.
@@ -24,6 +28,11 @@ const DEATHS_KEPT = 10;
  */
 
 /** @typedef {Death & { instanceId: string }} RecordedDeath */
+
+/**
+ * @typedef {Asked & { atMs?: number, killAtMs?: number }} EndRequest  The reason for a retirement,
+ *   when it began, and when SIGKILL follows. An earlier version has stored no times.
+ */
 
 /**
  * @typedef {object} SeatHistory
@@ -96,6 +105,31 @@ export function recordDeath(history, death) {
 /**
  * @param {SlotHistory} history
  * @param {string} instanceId
+ * @param {Asked} asked
+ * @param {{ nowMs: number, killTimeoutMs: number }} o
+ */
+export function recordRequest(history, instanceId, asked, { nowMs, killTimeoutMs }) {
+  // A second request only brings the deadline of the first one forward.
+  const { atMs = nowMs, killAtMs = Infinity } = history.asked[instanceId] ?? {};
+  const request = { ...asked, atMs, killAtMs: Math.min(killAtMs, nowMs + killTimeoutMs) };
+  history.asked = { ...history.asked, [instanceId]: request };
+}
+
+/**
+ * Also forgets the instances that are gone.
+ * @param {SlotHistory} history
+ * @param {string} instanceId
+ * @param {number | null} atMs  Null: it was not ready after all.
+ * @param {{ has: (instanceId: string) => boolean }} instances
+ */
+export function recordOnline(history, instanceId, atMs, instances) {
+  const others = Object.entries(history.onlineSinceMs ?? {}).filter(([id]) => id !== instanceId && instances.has(id));
+  history.onlineSinceMs = Object.fromEntries(atMs === null ? others : [...others, [instanceId, atMs]]);
+}
+
+/**
+ * @param {SlotHistory} history
+ * @param {string} instanceId
  */
 export function hasRecorded(history, instanceId) {
   return history.deaths.some((death) => death.instanceId === instanceId);
@@ -117,8 +151,32 @@ export function excludeSpawn(history, spawns) {
  */
 export function countSpawn(history) {
   history.spawns += 1;
-  if (history.isAtRest) excludeSpawn(history, history.spawns);
+  if (history.isAtRest) {
+    excludeSpawn(history, history.spawns);
+    history.crashes = 0;
+  }
   history.isAtRest = false;
+}
+
+/**
+ * Counts an exit, unless a user or a rollout asked for it, a signal caused it, or the program
+ * finished its work.
+ * @param {SlotHistory} history
+ * @param {RecordedDeath} death
+ * @param {Pick<AppSpec, 'autorestart' | 'stopExitCodes'> | null | undefined} spec
+ */
+export function countCrash(history, death, spec) {
+  const { instanceId, code } = death;
+  const isFinish = code !== null && ((code === 0 && spec?.autorestart === false) || spec?.stopExitCodes.includes(code));
+  // A slot that is stopped before its process exists has a death with another cause.
+  if (isFinish || !isCrash(history.asked[instanceId] ?? death)) return;
+  history.crashes = (history.crashes ?? 0) + 1;
+}
+
+/** @param {SlotHistory} history */
+export function resetCounters(history) {
+  history.resetAt = history.spawns;
+  history.crashes = 0;
 }
 
 /**

@@ -4,7 +4,7 @@ import { instanceEnv, logFiles } from '../spawn/params.js';
 import { isAwaitingAdmission, isLoadingOn, readReadiness } from '../rollout/readiness.js';
 import { pidFilePath } from './pid-files.js';
 import { isWatched } from '../../../lib/app-spec/watch-pattern.js';
-import { getSlotHistory, occupiedSlots } from '../state/registry.js';
+import { findDeadline, getSlotHistory, occupiedSlots } from '../state/registry.js';
 
 /** @import { BriefStatus, Death, ShownStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { SlotStatus, SlotTriggers } from '../../../lib/shared/wire/protocol.js' */
@@ -126,13 +126,8 @@ export function slotStatus(registry, app, slot, o) {
     pidFile: pidFilePath(spec, slot.id, o.pidsFolder),
     nodeVersion: spec.nodeVersion,
     addresses: instance?.addresses ?? [],
-    waitingFor: registry.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets
-      ? 'the values of its secrets'
-      : describeWaiting(seat, slot, {
-          nowMs: o.nowMs,
-          cannotListen: seat ? readReadiness(registry, seat).cannotListen : false,
-          isLoadingOn: seat ? isLoadingOn(registry, seat) : false,
-        }),
+    waitingFor: describeWaiting(registry, seat, slot, o.nowMs),
+    waitingUntilMs: seat ? findDeadline(registry, seat) : null,
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
     lastDeath: history.deaths.length > 0 ? deathRecord(history.deaths[history.deaths.length - 1]) : null,
@@ -160,6 +155,7 @@ export function briefStatus(registry, { spec }, slot, { overview, usageOf }) {
   const seat = overview.seats.get(slot.id);
   const instance = livingInstance(registry, seat);
   const usage = instance ? usageOf(instance.pid) : null;
+  const history = getSlotHistory(registry, slot.id);
   return {
     id: slot.id,
     name: spec.name,
@@ -168,8 +164,10 @@ export function briefStatus(registry, { spec }, slot, { overview, usageOf }) {
     mode: spec.mode,
     pid: instance?.pid ?? 0,
     status: findStatus(registry, slot, overview),
-    restarts: countRestarts(getSlotHistory(registry, slot.id), overview.keptOut.get(slot.id) ?? 0),
+    restarts: countRestarts(history, overview.keptOut.get(slot.id) ?? 0),
+    crashes: history.crashes ?? 0,
     startedAtMs: instance?.startedAtMs ?? null,
+    onlineSinceMs: instance?.onlineSinceMs ?? null,
     cpu: usage?.cpu ?? 0,
     memoryBytes: usage?.memoryBytes ?? 0,
     user: spec.user,
@@ -216,24 +214,40 @@ export function findStatus(registry, slot, { seats, withProcess }) {
 }
 
 /**
+ * @param {Registry} registry
  * @param {Seat | undefined} seat
  * @param {DesiredSlot} slot
- * @param {{ nowMs: number, cannotListen: boolean, isLoadingOn: boolean }} o
+ * @param {number} nowMs
  */
-function describeWaiting(seat, slot, { nowMs, cannotListen, isLoadingOn: isLate }) {
+function describeWaiting(registry, seat, slot, nowMs) {
   if (!seat) return slot.want === 'up' ? 'its turn to start' : null;
-  const left = seat.untilMs === null ? '' : `${(Math.max(0, seat.untilMs - nowMs) / 1000).toFixed(1)}s`;
-  if (seat.life.state === 'backoff') return `the next attempt in ${left}`;
-  if (seat.life.state === 'stopping') return 'its last process to exit';
+  const untilMs = findDeadline(registry, seat);
+  const time = untilMs === null ? '' : `${(Math.max(0, untilMs - nowMs) / 1000).toFixed(1)}s`;
+  const left = time && `, ${time} left`;
+  if (seat.life.state === 'backoff') return `the next attempt in ${time}`;
+  if (seat.life.state === 'stopping')
+    return `its last process to exit${untilMs !== null && untilMs > nowMs ? `; SIGKILL in ${time}` : ''}`;
   if (seat.life.state === 'soaking')
-    return left === '' ? 'an answer from its event loop' : `${left} of uptime, then its first connections`;
+    return time === '' ? 'an answer from its event loop' : `${time} of uptime, then its first connections`;
   if (seat.life.state === 'entering') return 'its first connections';
-  if (seat.life.state === 'parked') return 'the end of the rollback window';
-  if (seat.life.state !== 'starting') return null;
-  if (left === '') return 'the process to be created';
-  if (isLate) return `the end of its start, because it uses the CPU or files, ${left} left`;
-  if (seat.spec?.waitReady) return `"ready" from the app, ${left} left`;
-  return cannotListen ? `a listening socket, ${left} left` : `a listening socket, or ${left} of uptime`;
+  if (seat.life.state === 'parked') return `the end of the rollback window${left}`;
+  return seat.life.state === 'starting' ? describeStart(registry, seat, { time, left }) : null;
+}
+
+/**
+ * @param {Registry} registry
+ * @param {Seat} seat
+ * @param {{ time: string, left: string }} o  Empty: no timer runs, for example during a ping.
+ */
+function describeStart(registry, seat, { time, left }) {
+  const instance = registry.instances.get(seat.instanceId ?? '');
+  if (instance?.isAwaitingSecrets) return 'the values of its secrets';
+  if (!instance?.pid) return 'the process to be created';
+  if (isLoadingOn(registry, seat)) return `the end of its start, because it uses the CPU or files${left}`;
+  if (seat.spec?.waitReady) return `"ready" from the app${left}`;
+  const { missing, isLoading } = readReadiness(registry, seat);
+  if (isLoading) return `the end of its main module${left}`;
+  return missing === null && time ? `a listening socket, or ${time} of uptime` : `a listening socket${left}`;
 }
 
 /**
@@ -259,8 +273,10 @@ export function deletedStatus({ id, name, slot }) {
     status: 'stopped',
     generation: 0,
     restarts: 0,
+    crashes: 0,
     unstableRestarts: 0,
     startedAtMs: null,
+    onlineSinceMs: null,
     createdAtMs: 0,
     cpu: 0,
     memoryBytes: 0,
@@ -280,6 +296,7 @@ export function deletedStatus({ id, name, slot }) {
     addresses: [],
     listenFailure: null,
     waitingFor: null,
+    waitingUntilMs: null,
     isReady: false,
     autorestart: true,
     lastDeath: null,

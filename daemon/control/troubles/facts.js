@@ -1,4 +1,5 @@
 import { NO_INCIDENTS } from './incidents.js';
+import { findDeadline } from '../state/registry.js';
 import { NO_HTTP } from './usual.js';
 import { createWorkerReader } from './worker-facts.js';
 
@@ -86,14 +87,16 @@ export function createFacts({ control, metrics, logs, readHttp }) {
  * @param {Sources['trackOf']} trackOf
  * @returns {Map<string, StopFacts[]>}  By the name of the app.
  */
-function groupStops({ seats, instances }, trackOf) {
+function groupStops(registry, trackOf) {
   /** @type {Map<string, StopFacts[]>} */
   const found = new Map();
-  for (const { name, slot, life, sinceMs, instanceId } of seats.values()) {
-    const instance = life.state === 'stopping' ? instances.get(instanceId ?? '') : undefined;
+  for (const seat of registry.seats.values()) {
+    const { name, slot, life, sinceMs, instanceId } = seat;
+    const instance = life.state === 'stopping' ? registry.instances.get(instanceId ?? '') : undefined;
     if (!instance || instance.exit || (trackOf(instance.instanceId)?.last.http?.active ?? 0) > 0) continue;
-    const { signal, killTimeoutMs } = instance.label.stop;
-    const stop = { slot, signal, signalledMs: sinceMs, killAtMs: sinceMs + killTimeoutMs };
+    const killAtMs = findDeadline(registry, seat);
+    if (killAtMs === null) continue;
+    const stop = { slot, signal: instance.label.stop.signal, signalledMs: sinceMs, killAtMs };
     found.set(name, [...(found.get(name) ?? []), stop]);
   }
   return found;

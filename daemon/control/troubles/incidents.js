@@ -1,4 +1,4 @@
-import { isAsked } from '../../../lib/shared/death-text.js';
+import { isCrash } from '../../../lib/shared/death-text.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 
@@ -56,10 +56,7 @@ const ON_EVENT = {
   'limit:memory': (before, event) => ({ ...before, overLimit: [...before.overLimit, event].slice(-OVER_LIMIT_KEPT) }),
   died(before, event) {
     const isOfDeploy = before.deploy?.isGuarded === true && before.deploy.generation === event.generation;
-    // Faults of the program have the cause "crash", also if they end with a signal.
-    return isAsked(event) || event.cause === 'signal' || event.cause === 'orphan' || isOfDeploy
-      ? before
-      : { ...before, crashes: addCrash(before.crashes, event) };
+    return isCrash(event) && !isOfDeploy ? { ...before, crashes: addCrash(before.crashes, event) } : before;
   },
 };
 

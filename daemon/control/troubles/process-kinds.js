@@ -79,7 +79,7 @@ export const PROCESS_KINDS = {
       return {
         slots: own.map(({ slot }) => slot),
         sinceMs: signalledMs,
-        evidence: { signal, forMs: nowMs - signalledMs, killInMs: Math.max(0, killAtMs - nowMs) },
+        evidence: { signal, forMs: nowMs - signalledMs, killAtMs },
       };
     },
   },
@@ -115,7 +115,7 @@ export const PROCESS_KINDS = {
     begins({ workers, sockets }, nowMs) {
       const idle = sockets.find(({ isServed }) => !isServed);
       const isSettled = workers.every(
-        ({ status, startedAtMs }) => status === 'online' && nowMs - Number(startedAtMs) > SETTLED_MS,
+        ({ status, onlineSinceMs }) => status === 'online' && nowMs - Number(onlineSinceMs) > SETTLED_MS,
       );
       return (
         idle !== undefined &&

@@ -16,7 +16,7 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 /**
  * The part of a sample that the kinds read. With whole samples, a look at 500 workers takes eight
  * times as long.
- * @typedef {Pick<WorkerSample, 'slot' | 'pid' | 'status' | 'startedAtMs' | 'isNode' | 'cpu' | 'fds' | 'fdsLimit'
+ * @typedef {Pick<WorkerSample, 'slot' | 'pid' | 'status' | 'startedAtMs' | 'onlineSinceMs' | 'isNode' | 'cpu' | 'fds' | 'fdsLimit'
  *   | 'sockets' | 'tree' | 'elu' | 'delayP99Ms' | 'poolWaitMs' | 'oldSpaceUsedBytes' | 'oldSpaceLimitBytes'
  *   | 'reportAgeMs' | 'activity'> & OwnFacts} WorkerFacts
  */
@@ -116,6 +116,7 @@ function readWorker(registry, app, slot, { shown, sources, readMark, tracks }) {
     pid,
     status: findStatus(registry, slot, shown),
     startedAtMs: instance?.startedAtMs ?? null,
+    onlineSinceMs: instance?.onlineSinceMs ?? null,
     isNode: app.spec.kind === 'node',
     cpu,
     fds,

@@ -1,5 +1,5 @@
 import { clockTime, formatCoarse, formatCount } from '../../figures/format.js';
-import { oldestStart, worstStatus } from '../../figures/rows.js';
+import { oldestStart, onlineSince, worstStatus } from '../../figures/rows.js';
 import { isAsked } from '../../shared/death-text.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { formatDuration } from '../../shared/units.js';
@@ -37,12 +37,12 @@ export function explain({ name, slots, events, troubles = [] }, { isRunning, now
  * @param {SlotStatus[]} slots  All online.
  * @param {{ deaths: LoggedEvent[], own: LoggedEvent[], nowMs: number }} o
  */
-function onlineText(name, slots, { deaths, own, nowMs }) {
+function onlineText(name, slots, { deaths, own: events, nowMs }) {
   const last = deaths.at(-1);
-  const text = `${name} is online${since(oldestStart(slots), nowMs)}`;
-  if (!last) return `${text}${afterRollout(slots, own)}`;
-  const startedAtMs = slots.find(({ id }) => id === last.id)?.startedAtMs ?? null;
-  const who = slots.length === 1 ? '' : `; instance ${last.slot}${since(startedAtMs, nowMs)}`;
+  const text = `${name} is online${since(onlineSince(slots), nowMs)}`;
+  if (!last) return `${text}${afterRollout(slots, events)}`;
+  const own = slots.filter(({ id }) => id === last.id);
+  const who = slots.length === 1 ? '' : `; instance ${last.slot}${since(onlineSince(own), nowMs)}`;
   return `${text}${who}, after it ${eventWords(last)}`;
 }
 

@@ -1,4 +1,4 @@
-import { isAsked } from '../../shared/death-text.js';
+import { isAsked, isCrash } from '../../shared/death-text.js';
 import { formatCount, formatSpan } from '../../figures/format.js';
 import { eventStyle, eventWords, isFinish } from '../event-text.js';
 
@@ -66,12 +66,12 @@ function withoutConsequences(events) {
  */
 function findRun(events, from) {
   const first = events[from];
-  const isCrash = first.type === 'died' && !isAsked(first);
-  if (!isCrash && first.type !== 'ready' && first.type !== 'rollout:step') return [first];
+  const isUnplanned = first.type === 'died' && !isAsked(first);
+  if (!isUnplanned && first.type !== 'ready' && first.type !== 'rollout:step') return [first];
   let last = from;
   for (let at = from + 1; at < events.length; at++) {
-    if (isCrash ? isSameDeath(first, events[at]) : events[at].type === first.type) last = at;
-    else if (!isCrash || !BETWEEN_CRASHES.has(events[at].type)) break;
+    if (isUnplanned ? isSameDeath(first, events[at]) : events[at].type === first.type) last = at;
+    else if (!isUnplanned || !BETWEEN_CRASHES.has(events[at].type)) break;
   }
   return events.slice(from, last + 1);
 }
@@ -107,10 +107,18 @@ function lineOfRun(run) {
   if (run.length === 1) return formatLine(first);
   const line = { at: last.at, style: eventStyle(last), events: run.length };
   if (first.type === 'died')
-    return { ...line, text: `${nameSubject(run)}crashed ${run.length} times ${describeRun(run)}` };
+    return {
+      ...line,
+      text: `${nameSubject(run)}${isCrash(first) ? 'crashed' : endedWord(run)} ${run.length} times ${describeRun(run)}`,
+    };
   if (first.type === 'rollout:step')
     return { ...line, text: `${nameSubject(run)}are up: ${last.step} of ${last.of} replaced` };
   return { ...line, text: `${nameSubject(run)}${isOne(run) ? 'is' : 'are'} up` };
+}
+
+/** @param {LoggedEvent[]} run */
+function endedWord(run) {
+  return `${isOne(run) ? 'was' : 'were'} ended by a signal`;
 }
 
 /** @param {LoggedEvent[]} run */

@@ -1,7 +1,7 @@
 // Knows: the text of "nclust why": the troubles, the state in one line, and the timeline below.
 // Must not: read a file or ask the manager. The dashboard page loads answer.js and fold.js too.
 // Start at: renderWhy(), then explain() and foldEvents().
-import { renderColumns } from '../table.js';
+import { cutLines, renderColumns } from '../table.js';
 import { toOneLine } from '../text.js';
 import { clockTime, formatAgo } from '../../figures/format.js';
 import { isAsked } from '../../shared/death-text.js';
@@ -75,7 +75,7 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs, colum
       ? [paint('dim', `  (${left} earlier: nclust why ${toOneLine(story.name)} --lines ${timeline.length})`)]
       : []),
     ...(timeline.length > 0 ? rows : [paint('dim', `  ${noEventsNote(story, { sinceMs, nowMs })}`)]),
-    ...lastOutputLines(story, { nowMs, paint }),
+    ...lastOutputLines(story, { nowMs, paint, columns }),
     ...describeWaiting(story).map(({ slot, what }) => `Instance ${slot} waits for ${toOneLine(what)}.`),
   ].join('\n')}\n`;
 }
@@ -91,17 +91,16 @@ function noEventsNote({ name, events }, { sinceMs, nowMs }) {
 
 /**
  * @param {Story} story
- * @param {{ nowMs: number, paint: Paint }} o
+ * @param {{ nowMs: number, paint: Paint, columns: number | null }} o
  */
-function lastOutputLines({ events }, { nowMs, paint }) {
+function lastOutputLines({ events }, { nowMs, paint, columns }) {
   const death = events.findLast((event) => event.type === 'died' && !isAsked(event));
   if (!death?.lines?.length) return [];
+  const when = `${clockTime(death.at, nowMs)}, ${formatAgo(death.at, nowMs)}`;
+  const lines = death.lines.map((/** @type {string} */ line) => `  ${toOneLine(line)}`);
   return [
-    paint(
-      'bold',
-      `Last output of instance ${death.slot} (${clockTime(death.at, nowMs)}, ${formatAgo(death.at, nowMs)})`,
-    ),
-    ...death.lines.map((/** @type {string} */ line) => `  ${toOneLine(line)}`),
+    paint('bold', `Last output of instance ${death.slot} (${when})`),
+    ...(columns === null ? lines : cutLines(lines, columns)),
   ];
 }
 

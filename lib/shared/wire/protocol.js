@@ -160,9 +160,11 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} pid  0 if no process runs.
  * @property {ShownStatus} status
  * @property {number} generation
- * @property {number} restarts
+ * @property {number} restarts  Planned and unplanned.
+ * @property {number} crashes  Unplanned exits since the slot was started from rest, or reset.
  * @property {number} unstableRestarts
- * @property {number | null} startedAtMs
+ * @property {number | null} startedAtMs  When its process started.
+ * @property {number | null} onlineSinceMs  When it was ready. Null: it has not been ready.
  * @property {number} createdAtMs
  * @property {number} cpu  In percent of one core.
  * @property {number} memoryBytes
@@ -188,6 +190,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {ListenFailure | null} listenFailure  The last failed listen().
  *   Null again when the instance listens on that address.
  * @property {string | null} waitingFor
+ * @property {number | null} waitingUntilMs  When the wait ends at the latest. Null: no time limit.
  * @property {boolean} isReady
  * @property {boolean} autorestart
  * @property {Death | null} lastDeath
@@ -204,8 +207,9 @@ export const METHODS = /** @type {const} */ ([
 /**
  * @typedef {Pick<
  *   SlotStatus,
- *   | 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts'
- *   | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching' | 'troubles' | 'listenFailure'
+ *   | 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs'
+ *   | 'onlineSinceMs' | 'restarts' | 'crashes' | 'status' | 'cpu' | 'memoryBytes' | 'user'
+ *   | 'watching' | 'troubles' | 'listenFailure'
  * >} BriefStatus
  */
 
@@ -284,6 +288,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} slot
  * @property {WaitingPhase} phase  loading: starting for longer than its time limit, with progress.
  * @property {number} forMs
+ * @property {number | null} untilMs  When the time limit ends, wall clock.
  * @property {number | null} leftMs  Longest time left. Null: no time limit.
  * @property {string | null} detail  A text that names the missing condition.
  */

@@ -38,7 +38,10 @@ describe('beside four busy loops', () => {
         for (const port of ports) expect(await fetchOnce(`http://127.0.0.1:${port}`)).toContain('"pid"');
         const restarts = words[0] === 'start' ? 0 : expect.any(Number);
         const online = { status: 'online', unstableRestarts: 0, restarts };
-        expect(await home.list()).toMatchObject([online, online, online]);
+        const slots = await home.list();
+        expect(slots).toMatchObject([online, online, online]);
+        const loadedMs = slots.map(({ startedAtMs, onlineSinceMs }) => onlineSinceMs - startedAtMs);
+        expect(Math.min(...loadedMs)).toBeGreaterThanOrEqual(seconds * 1_000);
       }
       expect((await home.list()).flatMap(({ lastDeath }) => lastDeath?.cause)).not.toContain('boot-timeout');
     },

@@ -97,6 +97,8 @@ export function createRig({ seed = 0 } = {}) {
     /** Apps that lose lines. */
     losing: new Map(),
     oomKilled: false,
+    /** Returns the program that holds an address. Default: unknown. */
+    findHolder: () => null,
     /** Returns the activity of an instance. Default: it waits. */
     activity: () => ({ cpuMs: 0, ioBytes: 0, isListening: false }),
     /** Control will die, or has died, in the middle of an operation. */
@@ -143,7 +145,7 @@ export function createRig({ seed = 0 } = {}) {
         managerLog: (event, fields) => void events.push({ event, ...fields }),
         eventLog: rig.eventLog(),
         oom: { hasGrown: () => rig.oomKilled, refresh: () => {} },
-        findHolder: () => null,
+        findHolder: (failure) => rig.findHolder(failure),
         readActivity: async (pid) => rig.activity(pid),
         environment: createEnvironment({
           clock,

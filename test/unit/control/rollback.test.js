@@ -124,7 +124,7 @@ test('parked instances take the traffic back and new ones go when a new one cras
   ]);
   // Until the next reload, the list shows the rollback to a user who did not wait for the reload.
   expect((await rig.call('list')).notices).toEqual([
-    expect.stringMatching(/^The reload of "api" of 20.* was rolled back: instance 1 exited with code 9/),
+    expect.stringMatching(/^The reload of "api" to generation \d+ was rolled back: instance 1 exited with code 9/),
   ]);
   rig.keeper.behave = () => ({ listensAfterMs: 10 });
   reload();

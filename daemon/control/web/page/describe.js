@@ -4,13 +4,14 @@ import {
   describeMemoryLimit,
   describeMetric,
   describeReadiness,
+  describeRestarts,
   describeStopSignal,
   describeTrigger,
   listAddresses,
 } from '../../../../lib/figures/facts.js';
 import { clockTime, formatAgo } from '../../../../lib/figures/format.js';
 import { describeDeath, isFinish } from '../../../../lib/render/death.js';
-import { describeAutorestart, describeListenFailure, isAsked } from '../../../../lib/shared/death-text.js';
+import { describeAutorestart, describeListenFailure, isAsked, isCrash } from '../../../../lib/shared/death-text.js';
 import { formatDuration } from '../../../../lib/shared/units.js';
 import { lineText } from './logs.js';
 
@@ -32,7 +33,7 @@ export function detailRows(slots, nowMs) {
   const interpreter = slot.interpreter === 'none' ? '' : `, ${[slot.interpreter, ...slot.interpreterArgs].join(' ')}`;
   const nodeVersion = slot.nodeVersion ? `, Node.js ${slot.nodeVersion.replace(/^v/, '')}` : '';
   const generation = `generation ${Math.max(...slots.map((one) => one.generation))}`;
-  const unstable = sum(slots, 'unstableRestarts');
+  const unstable = slots.reduce((all, { unstableRestarts }) => all + unstableRestarts, 0);
   return [
     ...waiting.map(({ slot: index, waitingFor }) =>
       fact('Waiting for', `${isOne ? '' : `instance ${index}: `}${waitingFor}`),
@@ -47,7 +48,7 @@ export function detailRows(slots, nowMs) {
     isOne
       ? fact('Process', `${slot.pid ? `pid ${slot.pid}` : 'none'}, id ${slot.id}, instance ${slot.slot}, ${generation}`)
       : fact('Instances', `${slots.length}, ${generation}`),
-    fact('Restarts', `${sum(slots, 'restarts')}${unstable > 0 ? `, ${unstable} of them unstable` : ''}`),
+    fact('Restarts', `${describeRestarts(slots)}${unstable > 0 ? `, ${unstable} unstable` : ''}`),
     ...policy(slot),
     ...triggers(slot, nowMs),
     ...(slot.logLost ? [fact('Log lines lost', describeLostLines(slot.logLost))] : []),
@@ -89,7 +90,7 @@ function lastDeath(slots, nowMs) {
   if (!death) return [fact('Last death', 'none since it was added to the list')];
   return [
     fact(
-      isFinish(death, dead) || isAsked(death) ? 'Last exited' : 'Last died',
+      isCrash(death) && !isFinish(death, dead) ? 'Last died' : 'Last exited',
       `${slots.length > 1 ? `instance ${dead.slot}, ` : ''}${clockTime(death.atMs, nowMs)} ` +
         `(${formatAgo(death.atMs, nowMs)}): ${describeDeath(death, dead)}`,
     ),
@@ -158,14 +159,6 @@ function customRows(slots) {
 function shared(slots, field) {
   const path = slots[0][field];
   return path && slots.every((slot) => slot[field] === path) ? [path] : [];
-}
-
-/**
- * @param {SlotStatus[]} slots
- * @param {'restarts' | 'unstableRestarts'} field
- */
-function sum(slots, field) {
-  return slots.reduce((all, slot) => all + slot[field], 0);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { describeRestarts } from '../../../../lib/figures/facts.js';
 import { formatRate } from '../../../../lib/figures/format.js';
 import { figureText, listRows, rowStatus, SORTED, uptimeText, workerRows } from '../../../../lib/figures/rows.js';
 import { arrange, attribute, el, setText } from './dom.js';
@@ -15,8 +16,10 @@ const FIGURES = [
   { field: 'latency', title: 'p99', about: '99 of 100 responses are faster' },
   { field: 'delay', title: 'Loop', about: 'Delay of the event loop, 99th percentile of the last second' },
   { field: 'restarts', title: 'Restarts', about: 'Starts except the first' },
-  { field: 'uptime', title: 'Uptime', about: 'Since its oldest process started' },
+  { field: 'uptime', title: 'Uptime', about: 'Since the first of its instances was ready' },
 ];
+
+const RESTARTS = FIGURES.findIndex(({ field }) => field === 'restarts');
 
 /** Minimum time between two sorts by values that change all the time, in ms. */
 const KEPT_MS = 5_000;
@@ -182,6 +185,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
         setText(/** @type {Element} */ (figures[at].firstElementChild), cellText(now, field, nowMs) || '–');
       const failing = now.of.http?.errorsPerS ?? 0;
       setText(errors, failing > 0 ? `${formatRate(failing)} failed` : '');
+      attribute(figures[RESTARTS], 'title', describeRestarts([now.of]));
       spark.draw(sparks.get(now.key) ?? []);
     }
   }

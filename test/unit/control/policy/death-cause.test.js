@@ -32,6 +32,7 @@ test.each([
     { signal: 'SIGKILL', hasOomKillGrown: () => true },
     { cause: 'out-of-memory', by: 'the kernel' },
   ],
+  ['a SIGTERM from outside behind a shell', { code: 143 }, { cause: 'signal', by: null }],
   ['a kill from outside', { signal: 'SIGKILL' }, { cause: 'signal', by: null }],
   [
     'a SIGTERM while something else ran out of memory',

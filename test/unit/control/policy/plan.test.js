@@ -68,6 +68,17 @@ test('an instance without a channel stops before its successor starts', () => {
   expect(plan(goal, [other])).toEqual([{ do: 'start', id: 0, generation: 2 }]);
 });
 
+test('an old instance without a channel stays while the canary of another slot is tried', () => {
+  const former = { want: 'up', generation: 1 };
+  const goal = {
+    slots: slots(2, 2).map((slot) => ({ ...slot, former })),
+    rollout: { ...besides, isGuarded: true },
+  };
+  const others = [seat(1, 1, 'up'), seat(1, 2, 'starting')];
+  expect(plan(goal, others)).toEqual([{ do: 'start', id: 0, generation: 1 }]);
+  expect(plan(goal, [seat(0, 1, 'starting', { isAlone: true }), ...others])).toEqual([]);
+});
+
 test('the plan takes no more instances down while a new one is not up', () => {
   const goal = { slots: slots(4, 2), rollout: stopFirst(4) };
   for (const state of ['starting', 'backoff', 'failed']) {

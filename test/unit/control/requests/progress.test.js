@@ -22,10 +22,12 @@ test('a reload reports which instance is doing what, and for how long', async ()
   await rig.turn(3_000);
   expect(request.state).toBe('done');
   expect(brief()).toEqual([
+    // Each phase of a new instance is reported again when its deadline is set or has passed.
+    ['0/2', '0 starting'],
     ['0/2', '0 starting'],
     ['0/2', '0 soaking'],
-    // Control admits instance 0 after its soak, and reports this phase as "starting".
-    ['0/2', '0 starting'],
+    ['0/2', '0 soaking'],
+    ['0/2', '0 draining, 1 starting'],
     ['0/2', '0 draining, 1 starting'],
     ['0/2', '0 draining, 1 draining'],
     ['1/2', '1 draining'],
@@ -42,6 +44,7 @@ test('a reload reports which instance is doing what, and for how long', async ()
         slot: 0,
         phase: 'starting',
         forMs: 0,
+        untilMs: null,
         leftMs: null,
         detail: 'it did not listen on [::]:3000',
       },

@@ -20,6 +20,7 @@ const worker = (o = {}) => ({
   status: 'online',
   isNode: true,
   startedAtMs: NOW - 3600 * S,
+  onlineSinceMs: NOW - 3590 * S,
   reportAgeMs: 400,
   cpu: 3,
   elu: 0.1,
@@ -180,7 +181,7 @@ const TABLE = [
     0,
     [
       app({ sockets: [{ address: '::', port: 80, isServed: true }] }),
-      app({ worker: { startedAtMs: NOW - 5 * S }, sockets: [{ address: '::', port: 80, isServed: false }] }),
+      app({ worker: { onlineSinceMs: NOW - 5 * S }, sockets: [{ address: '::', port: 80, isServed: false }] }),
     ],
   ],
   [

@@ -123,3 +123,18 @@ test('the uptime of an app is that of its oldest process', () => {
   expect(uptimeText(workers, 10_000)).toBe('6s');
   expect(uptimeText(workers.slice(2), 10_000)).toBe('');
 });
+
+test('the uptime counts since the first instance was ready, and from the start for an earlier manager', () => {
+  const one = { pid: 7, startedAtMs: 1_000 };
+  expect(
+    uptimeText(
+      [
+        { ...one, onlineSinceMs: 15_000 },
+        { ...one, onlineSinceMs: 25_000 },
+      ],
+      30_000,
+    ),
+  ).toBe('15s');
+  expect(uptimeText([{ ...one, onlineSinceMs: null }], 30_000)).toBe('');
+  expect(uptimeText([one], 31_000)).toBe('30s');
+});

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { clockTime } from '../../../../lib/figures/format.js';
 import { triggerRows } from '../../../../lib/render/describe-rows.js';
 import { toPm2 } from '../../../../lib/render/jlist.js';
 import { checkSpec } from '../../../../lib/app-spec/check.js';
@@ -56,9 +57,9 @@ test('cron, the memory limit and the last trigger have rows', () => {
       },
     ),
   ).toMatchObject({
-    'cron restart': '0 3 * * *, next 2026-01-01T00:01:30.000Z (in 1m 30s)',
+    'cron restart': `0 3 * * *, next ${clockTime(NOW + 90_000, NOW)} (in 1m 30s)`,
     'max memory restart': '300.0mb, now 250.0mb with its children',
-    'last trigger': '2026-01-01T00:00:00.000Z watch: a.js changed; it failed: it does not parse',
+    'last trigger': `${clockTime(NOW, NOW)} watch: a.js changed; it failed: it does not parse`,
   });
   expect(
     rows({ cronRestart: '0 0 1 1 *', maxMemoryBytes: 300 * MB }, { memory: { bytes: 310 * MB, misses: 4 } }),

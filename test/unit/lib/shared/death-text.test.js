@@ -17,6 +17,7 @@ test.each([
     { code: null, signal: 'SIGKILL', cause: 'signal', uptimeMs: 61_000 },
     'was killed by SIGKILL from outside after 1m 1s',
   ],
+  [{ code: 143, signal: null, cause: 'signal' }, 'exited with code 143, as after SIGTERM from outside'],
   [
     { code: null, signal: 'SIGTERM', cause: 'signal', by: 'sendSignal SIGTERM', uptimeMs: 900 },
     'was ended by SIGTERM, which nclust sendSignal sent, after 900ms',

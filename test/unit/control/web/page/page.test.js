@@ -211,7 +211,7 @@ test('facts are those of describe', () => {
     ),
     'Listening on': '[::]:80, /run/a.sock',
     'Runs as': 'cluster mode, node, Node.js 20.1.0',
-    Restarts: '4, 4 of them unstable',
+    Restarts: '4 restarts, 4 unstable',
     'Log file': '/l',
     Process: 'none, id 3, instance 0, generation 2',
   });

@@ -79,6 +79,20 @@ test('a different death begins another line', () => {
   ]);
 });
 
+test('signals from outside are one line, and are not called crashes', () => {
+  const killed = { code: null, signal: 'SIGTERM', cause: 'signal', words: undefined };
+  expect(texts([death(5, killed), death(4, killed)])).toEqual([
+    'instance 0 was ended by a signal 2 times within 1m; the last time it was ended by SIGTERM from outside ' +
+      'after 200ms',
+  ]);
+});
+
+test('the last output is as wide as the terminal', () => {
+  const story = { name: 'api', slots: [], troubles: [], events: [death(1, { lines: ['x'.repeat(300)], words: 'x' })] };
+  const text = renderWhy({ stories: [story], isRunning: true, sinceMs: 0, lines: 9 }, { ...view, columns: 80 });
+  expect(text).toMatch(/^ {2}x{77}…$/m);
+});
+
 test('the begin of a crash loop does not part its crashes, and other troubles are shown', () => {
   const troubled = (kind, type) => event(9.5, type, { id: undefined, slot: undefined, kind, slots: [0], sinceMs: NOW });
   const [first, ...rest] = loop(10, 16);
