@@ -139,6 +139,10 @@ export function createFacts({ control, metrics, logs, readHttp }) {
       marks = marked;
       return found;
     },
+    /** @param {number} ms  By which the clock of the machine has jumped. */
+    moveTimes(ms) {
+      for (const own of marks.values()) own.blocks = own.blocks.map((block) => ({ ...block, atMs: block.atMs + ms }));
+    },
   };
 }
 

@@ -34,7 +34,7 @@ import { WORKER_KINDS } from './worker-kinds.js';
  * @property {number} foundMs  When it was found first, without a gap.
  * @property {number} lastMs
  * @property {Trouble | null} trouble  Null: it has not lasted long enough.
- * @property {boolean} [isRestored]  An earlier control found it. This one has to measure first.
+ * @property {boolean} [isRestored]  Found by an earlier control, or before a pause: it has to be measured again.
  */
 
 /** @typedef {Map<string, Standing>} Standings  By id. */

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createMetricsRig, reportOf } from '../metrics/metrics-rig.js';
 
 let rig;
@@ -19,9 +19,9 @@ async function start(fields) {
 }
 
 /** Each worker reports every second. After that, none does. */
-async function report(seconds) {
+async function report(seconds, isMeant = () => true) {
   for (let at = 0; at < seconds; at += 1) {
-    for (const { instanceId } of rig.keeper.alive) rig.keeper.reports.set(instanceId, reportOf(at));
+    for (const { instanceId } of rig.keeper.alive.filter(isMeant)) rig.keeper.reports.set(instanceId, reportOf(at));
     await rig.turn(1_000);
   }
 }
@@ -100,12 +100,44 @@ test('a trouble of the previous control ends if its cause is gone', async () => 
   expect(await kinds()).toEqual([]);
 });
 
-test('nothing begins after the clock has jumped, until there are new figures', async () => {
-  await start({ name: 'api' });
-  await report(3);
-  rig.clock.setBack(-3_600_000);
-  await report(15);
-  expect(noted()).toEqual([]);
+/** A suspended machine: its clock goes on, and no timer runs. Or its clock is set back. */
+const JUMPS = [
+  ['an hour forwards', 3_600_000],
+  ['an hour back', -3_600_000],
+];
+
+describe.each(JUMPS)('the clock jumps %s', (_, ms) => {
+  const jump = () => rig.clock.setBack(-ms);
+
+  test('nothing begins', async () => {
+    await start({ name: 'api' });
+    await crash();
+    await report(3);
+    jump();
+    await report(60);
+    expect(noted()).toEqual([]);
+  });
+
+  test('an open trouble keeps its beginning, and none ends', async () => {
+    await start({ name: 'blocked' });
+    const [blocked] = rig.keeper.alive;
+    const isOther = ({ instanceId }) => instanceId !== blocked.instanceId;
+    await start({ name: 'crashes' });
+    await report(1);
+    for (const code of [1, 2]) {
+      rig.keeper.exit(rig.keeper.alive.find(isOther).instanceId, { code });
+      await report(5, isOther);
+    }
+    const before = await troubles();
+    expect(before.map(({ kind }) => kind)).toEqual(['loop-blocked', 'crash-loop']);
+    jump();
+    await report(90, isOther);
+    const after = await troubles();
+    expect(after.map(({ kind, sinceMs, times }) => ({ kind, sinceMs, times }))).toEqual(
+      before.map(({ kind, sinceMs, times }) => ({ kind, sinceMs, times })),
+    );
+    expect(noted()).toHaveLength(2);
+  });
 });
 
 test('troubles takes targets', async () => {
