@@ -32,11 +32,18 @@ import { NO_HTTP } from './usual.js';
  * @property {ListenFailure | null} listenFailure  Null: none, or it listens elsewhere.
  * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
  * @property {number} wallTimes  Garbage collections in a row that left the heap nearly full.
+ * @property {number} unansweredMs  Since it last answered a request, as far as this control knows.
  */
 
 /** @typedef {{ atMs: number, ms: number }} Block */
 
-/** @typedef {{ slot: number, signal: string | null, signalledMs: number, killAtMs: number }} StopFacts */
+/**
+ * @typedef {object} StopFacts
+ * @property {number} slot
+ * @property {string | null} signal
+ * @property {number} signalledMs  About: an instance gets its signal when it has no open request.
+ * @property {number} killAtMs
+ */
 
 /**
  * @typedef {object} HttpFacts  The means of half a minute.
@@ -54,10 +61,12 @@ import { NO_HTTP } from './usual.js';
  * @property {Block[]} blocks
  * @property {number} majorGcs
  * @property {number} wallTimes
+ * @property {number} answers
+ * @property {number} answeredAtMs
  */
 
 /** @type {Mark} */
-const NO_MARK = { seq: 0, blocks: [], majorGcs: 0, wallTimes: 0 };
+const NO_MARK = { seq: 0, blocks: [], majorGcs: 0, wallTimes: 0, answers: -1, answeredAtMs: 0 };
 
 /** Percent of a core. A program that starts and uses less waits. */
 const PROGRESS_CPU = 5;
@@ -72,6 +81,8 @@ const PROGRESS_CPU = 5;
 export function createFacts({ control, metrics, logs, readHttp }) {
   /** By instance. @type {Map<string, Mark>} */
   let marks = new Map();
+  /** Since when each stopping instance has had no open request. @type {Map<string, number>} */
+  let idleSinceMs = new Map();
 
   /**
    * @param {string} instanceId
@@ -82,7 +93,8 @@ export function createFacts({ control, metrics, logs, readHttp }) {
     const before = marks.get(instanceId) ?? NO_MARK;
     const last = metrics.trackOf(instanceId)?.last;
     if (!last || last.seq === before.seq) return before;
-    const { seq, delayMs } = last;
+    const { seq, delayMs, http } = last;
+    const answers = http?.responses.reduce((sum, count) => sum + count, 0) ?? 0;
     const majorGcs = last.majorGcs ?? 0;
     const worstMs = delayMs[2];
     const blocks = before.blocks.filter(({ atMs }) => nowMs - atMs < BLOCKS_KEPT_MS);
@@ -91,7 +103,35 @@ export function createFacts({ control, metrics, logs, readHttp }) {
       blocks: worstMs >= BLOCK_MIN_MS ? [...blocks, { atMs: nowMs, ms: worstMs }] : blocks,
       majorGcs,
       wallTimes: majorGcs === before.majorGcs ? before.wallTimes : isAtWall(last) ? before.wallTimes + 1 : 0,
+      answers,
+      answeredAtMs: answers === before.answers ? before.answeredAtMs : nowMs,
     };
+  }
+
+  /**
+   * Leaves out instances that still finish requests, because these get no signal yet.
+   * @param {number} nowMs
+   * @returns {Map<string, StopFacts[]>}  By the name of the app.
+   */
+  function collectStops(nowMs) {
+    const { seats, instances } = control.registry;
+    /** @type {Map<string, StopFacts[]>} */
+    const found = new Map();
+    /** @type {typeof idleSinceMs} */
+    const idle = new Map();
+    for (const { name, slot, life, sinceMs, instanceId } of seats.values()) {
+      const instance = life.state === 'stopping' ? instances.get(instanceId ?? '') : undefined;
+      if (!instance || instance.exit) continue;
+      const isBusy = (metrics.trackOf(instance.instanceId)?.last.http?.active ?? 0) > 0;
+      const idleMs = isBusy ? nowMs : Math.max(sinceMs, idleSinceMs.get(instance.instanceId) ?? 0);
+      idle.set(instance.instanceId, idleMs);
+      if (isBusy) continue;
+      const { signal, killTimeoutMs } = instance.label.stop;
+      const stop = { slot, signal, signalledMs: idleMs, killAtMs: sinceMs + killTimeoutMs };
+      found.set(name, [...(found.get(name) ?? []), stop]);
+    }
+    idleSinceMs = idle;
+    return found;
   }
 
   return {
@@ -106,7 +146,9 @@ export function createFacts({ control, metrics, logs, readHttp }) {
       const { workers, apps } = metrics.now();
       const { seats } = createOverview(registry);
       const losing = logs.losing();
-      const stops = groupStops(registry, metrics.trackOf);
+      const stops = collectStops(nowMs);
+      // Orphans listen on sockets of the dead keeper.
+      const orphans = new Set([...registry.instances.values()].flatMap((one) => (one.isOrphan ? one.label.id : [])));
       const samples = new Map(workers.map((worker) => [worker.id, worker]));
       const figures = new Map(apps.map((app) => [app.name, app]));
       const hasAnswered = (/** @type {string} */ name) => (figures.get(name)?.http?.totals.requests ?? 0) > 0;
@@ -127,12 +169,13 @@ export function createFacts({ control, metrics, logs, readHttp }) {
             listenFailure: findListenFailure(registry, slot, seat),
             blocks: own.blocks,
             wallTimes: own.wallTimes,
+            unansweredMs: nowMs - own.answeredAtMs,
           });
         }),
         stops: stops.get(name) ?? [],
         incidents: incidents.get(name) ?? NO_INCIDENTS,
         http: http.get(name) ?? NO_HTTP,
-        sockets: sockets.get(name) ?? [],
+        sockets: slots.some(({ id }) => orphans.has(id)) ? [] : (sockets.get(name) ?? []),
         errorLines: figures.get(name)?.errorLines ?? null,
         losing: losing.get(name) ?? null,
       }));
@@ -141,7 +184,12 @@ export function createFacts({ control, metrics, logs, readHttp }) {
     },
     /** @param {number} ms  By which the clock of the machine has jumped. */
     moveTimes(ms) {
-      for (const own of marks.values()) own.blocks = own.blocks.map((block) => ({ ...block, atMs: block.atMs + ms }));
+      const move = (/** @type {Mark} */ { blocks, answeredAtMs, ...rest }) => ({
+        ...rest,
+        blocks: blocks.map((block) => ({ ...block, atMs: block.atMs + ms })),
+        answeredAtMs: answeredAtMs + ms,
+      });
+      marks = new Map([...marks].map(([id, own]) => [id, move(own)]));
     },
   };
 }
@@ -154,23 +202,4 @@ export function createFacts({ control, metrics, logs, readHttp }) {
 function findListenFailure(registry, slot, seat) {
   const addresses = registry.instances.get(seat?.instanceId ?? '')?.addresses ?? [];
   return addresses.length > 0 ? null : describeListenFailure(registry, slot, seat);
-}
-
-/**
- * Leaves out instances that still finish requests, because these get no signal yet.
- * @param {Registry} registry
- * @param {Metrics['trackOf']} trackOf
- * @returns {Map<string, StopFacts[]>}  By the name of the app.
- */
-function groupStops({ seats, instances }, trackOf) {
-  /** @type {Map<string, StopFacts[]>} */
-  const found = new Map();
-  for (const { name, slot, life, sinceMs, instanceId } of seats.values()) {
-    const instance = life.state === 'stopping' ? instances.get(instanceId ?? '') : undefined;
-    if (!instance || instance.exit || (trackOf(instance.instanceId)?.last.http?.active ?? 0) > 0) continue;
-    const { signal, killTimeoutMs } = instance.label.stop;
-    const stop = { slot, signal, signalledMs: sinceMs, killAtMs: sinceMs + killTimeoutMs };
-    found.set(name, [...(found.get(name) ?? []), stop]);
-  }
-  return found;
 }

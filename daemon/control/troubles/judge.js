@@ -39,7 +39,8 @@ import { WORKER_KINDS } from './worker-kinds.js';
 
 /** @typedef {Map<string, Standing>} Standings  By id. */
 
-const RESTORED_LULL_MS = 30_000;
+/** Longer than it takes to find any kind that is still there. */
+const RESTORED_LULL_MS = 40_000;
 
 /** @type {Record<Kind, KindRow>} */
 const KINDS = { ...PROCESS_KINDS, ...WORKER_KINDS };

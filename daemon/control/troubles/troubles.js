@@ -32,7 +32,7 @@ const WORKERS_A_TICK = 100;
 
 /**
  * @param {object} o
- * @param {Pick<Control, 'registry' | 'keeper' | 'askKeeper' | 'journal'>} o.control
+ * @param {Pick<Control, 'registry' | 'keeper' | 'isHeld' | 'askKeeper' | 'journal'>} o.control
  * @param {Pick<Parts, 'clock' | 'eventLog' | 'logs' | 'managerLog'>} o.parts
  * @param {Pick<Metrics, 'now' | 'trackOf' | 'history' | 'onTick'>} o.metrics
  * @param {LoggedEvent[]} o.past  Oldest first.
@@ -65,8 +65,8 @@ export function createTroubles({ control, parts, metrics, past }) {
 
   function look() {
     const nowMs = clock.nowMs();
-    if (nowMs < restsUntilMs || control.registry.ending || !control.keeper) return;
-    standings ??= restore(control.keeper.notes[NOTE_KEY], nowMs);
+    if (nowMs < restsUntilMs || control.registry.ending || control.isHeld) return;
+    standings ??= restore(control.keeper?.notes[NOTE_KEY], nowMs);
     const found = judge(facts.collect(incidents, sockets, nowMs), standings, nowMs);
     standings = found.standings;
     for (const { hasBegun, trouble } of found.changes) {

@@ -73,7 +73,7 @@ export const WORKER_KINDS = {
     begins: ({ workers, http }, nowMs) =>
       http.hasAnswered &&
       findWorst(
-        workers.filter(({ http: own }) => (own?.oldestRequestMs ?? 0) > UNANSWERED_MS && own?.requestsPerS === 0),
+        workers.filter(isUnanswered),
         ({ http: own }) => own?.oldestRequestMs ?? 0,
         ({ http: own, elu }) => ({
           requests: own?.activeRequests ?? 0,
@@ -225,6 +225,14 @@ function findBlocked(own, nowMs) {
       doing: now[0]?.activity ?? null,
     },
   };
+}
+
+/**
+ * Many apps have requests that take long, such as exports or long polls, beside others.
+ * @param {WorkerFacts} worker
+ */
+function isUnanswered({ http, unansweredMs }) {
+  return (http?.oldestRequestMs ?? 0) > UNANSWERED_MS && unansweredMs > UNANSWERED_MS;
 }
 
 /**

@@ -35,6 +35,7 @@ const worker = (o = {}) => ({
   listenFailure: null,
   blocks: [],
   wallTimes: 0,
+  unansweredMs: 100,
   activity: null,
   ...o,
   http: o.http === null ? null : { ...HTTP, ...o.http },
@@ -140,9 +141,9 @@ const TABLE = [
   ],
   [
     'stop-hangs',
-    app({ stops: [{ slot: 0, signal: 'SIGTERM', signalledMs: NOW - 4 * S, killAtMs: NOW + 6 * S }] }),
+    app({ stops: [{ slot: 0, signal: 'SIGTERM', signalledMs: NOW - 6 * S, killAtMs: NOW + 4 * S }] }),
     0,
-    [app({ stops: [{ slot: 0, signal: 'SIGTERM', signalledMs: NOW - 2 * S, killAtMs: NOW + 8 * S }] })],
+    [app({ stops: [{ slot: 0, signal: 'SIGTERM', signalledMs: NOW - 4 * S, killAtMs: NOW + 6 * S }] })],
   ],
   ['lines-lost', app({ losing: { lines: 3, reason: 'ENOSPC' } }), 0, [app()]],
   [
@@ -177,10 +178,13 @@ const TABLE = [
   [
     'socket-unserved',
     app({ sockets: [{ address: '::', port: 80, isServed: false }] }),
-    0,
+    15,
     [
       app({ sockets: [{ address: '::', port: 80, isServed: true }] }),
-      app({ worker: { startedAtMs: NOW - 5 * S }, sockets: [{ address: '::', port: 80, isServed: false }] }),
+      app({
+        worker: { status: 'launching', isProgressing: true, startedAtMs: NOW },
+        sockets: [{ address: '::', port: 80, isServed: false }],
+      }),
     ],
   ],
   [
@@ -202,12 +206,13 @@ const TABLE = [
   ],
   [
     'no-progress',
-    app({ worker: { http: { oldestRequestMs: 31 * S, requestsPerS: 0 } } }),
+    app({ worker: { http: { oldestRequestMs: 31 * S }, unansweredMs: 31 * S } }),
     0,
     [
-      app({ worker: { http: { oldestRequestMs: 31 * S } } }),
-      app({ worker: { http: { oldestRequestMs: null, requestsPerS: 0 } } }),
-      app({ worker: { http: { oldestRequestMs: 31 * S, requestsPerS: 0 } }, http: { hasAnswered: false } }),
+      // An export, while other requests are answered now and then.
+      app({ worker: { http: { oldestRequestMs: 50 * S, requestsPerS: 0 }, unansweredMs: 10 * S } }),
+      app({ worker: { http: { oldestRequestMs: null, requestsPerS: 0 }, unansweredMs: 900 * S } }),
+      app({ worker: { http: { oldestRequestMs: 31 * S }, unansweredMs: 31 * S }, http: { hasAnswered: false } }),
     ],
   ],
   [

@@ -94,7 +94,7 @@ test('a trouble of the previous control ends if its cause is gone', async () => 
   await rig.turn(5_000);
   expect(await kinds()).toEqual(['loop-blocked']);
   await rig.boot();
-  await report(20);
+  await report(30);
   expect(await kinds()).toEqual(['loop-blocked']);
   await report(20);
   expect(await kinds()).toEqual([]);
