@@ -109,7 +109,8 @@ export function createFacts({ control, metrics, logs, readHttp }) {
   }
 
   /**
-   * Leaves out instances that still finish requests, because these get no signal yet.
+   * Leaves out instances that still finish requests, because these get no signal yet, and orphans,
+   * because many of them are replaced at once.
    * @param {number} nowMs
    * @returns {Map<string, StopFacts[]>}  By the name of the app.
    */
@@ -121,7 +122,7 @@ export function createFacts({ control, metrics, logs, readHttp }) {
     const idle = new Map();
     for (const { name, slot, life, sinceMs, instanceId } of seats.values()) {
       const instance = life.state === 'stopping' ? instances.get(instanceId ?? '') : undefined;
-      if (!instance || instance.exit) continue;
+      if (!instance || instance.exit || instance.isOrphan) continue;
       const isBusy = (metrics.trackOf(instance.instanceId)?.last.http?.active ?? 0) > 0;
       const idleMs = isBusy ? nowMs : Math.max(sinceMs, idleSinceMs.get(instance.instanceId) ?? 0);
       idle.set(instance.instanceId, idleMs);

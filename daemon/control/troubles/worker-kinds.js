@@ -12,6 +12,11 @@ const BLOCKS_MIN = 2;
 /** Blocks that come and go are over after three of their intervals, and at least after this. */
 const BLOCKS_LULL_MS = 30_000;
 
+/** A machine that is too busy delays each process for some seconds: that is not the app's fault. */
+const STARVED_MS = 10_000;
+/** Until then, control looks twice at the process. A system other than Linux shows nothing. */
+const UNKNOWN_MS = 5_000;
+
 const POOL_MS = 5_000;
 /** Percent of a core. More means that the pool works. */
 const POOL_CPU = 20;
@@ -47,7 +52,7 @@ export const WORKER_KINDS = {
     level: 'bad',
     begins: ({ workers }, nowMs) =>
       findBlocked(
-        workers.filter((worker) => isBlocked(worker) || hasBlocks(worker)),
+        workers.filter((worker) => isSurelyBlocked(worker) || hasBlocks(worker)),
         nowMs,
       ),
     holds: ({ workers }, nowMs) =>
@@ -187,6 +192,13 @@ function findWorst(own, measure, describe, nowMs) {
     ...(nowMs === null ? {} : { sinceMs: nowMs - measure(worst) }),
     evidence: describe(worst),
   };
+}
+
+/** @param {WorkerFacts} worker */
+function isSurelyBlocked(worker) {
+  const { activity, reportAgeMs } = worker;
+  const doubtMs = activity === 'no-cpu' ? STARVED_MS : activity === null ? UNKNOWN_MS : 0;
+  return isBlocked(worker) && (reportAgeMs ?? 0) > doubtMs;
 }
 
 /** @param {WorkerFacts} worker */

@@ -16,6 +16,9 @@ const KILLS_WHILE_STOPPED = 3;
 const STOPPED = 'stopped';
 const STOPPED_MS = 60_000;
 
+/** Looking more often would keep control busy. */
+const LOOK_MS = 500;
+
 /** Two cores have a lot to do when all processes are replaced at once. */
 const PATIENCE = { deadlineMs: 180_000 };
 
@@ -29,7 +32,7 @@ let isOverloaded = false;
  * @type {[string, string, object, (Parameters<typeof startVisitors>[1] & { path?: string })[]][]}
  */
 const APPS = [
-  ['bursts', 'http-echo', { instances: 2 }, [{ clients: 30, pauseMs: 50, isOpen: isBurst }]],
+  ['bursts', 'http-echo', { instances: 2 }, [{ clients: 20, pauseMs: 80, isOpen: isBurst }]],
   ['collects', 'collects-garbage', {}, [{ clients: 1, pauseMs: 300 }]],
   [
     'streams',
@@ -103,6 +106,7 @@ async function killKeeper(home) {
   await home.waitFor(
     'the next keeper to replace all processes',
     async () => {
+      await pause(LOOK_MS);
       const left = (await listServers(home)).filter(({ pid, status }) => status !== 'online' || before.has(pid));
       if (left.length > 0) throw new Error(left.map(({ name, status }) => `${name}: ${status}`).join());
       return true;
@@ -125,8 +129,10 @@ const openTroubles = async (home) => (await home.nclust('why', '--json')).json()
 /** @returns {Promise<number>}  How long the trouble lasts after the worker runs again, in ms. */
 async function stopWorker(home) {
   const [{ pid }] = (await home.list()).filter(({ name }) => name === STOPPED);
-  const findIt = async () =>
-    (await openTroubles(home)).find(({ app, kind }) => app === STOPPED && kind === 'loop-blocked');
+  const findIt = async () => {
+    await pause(LOOK_MS);
+    return (await openTroubles(home)).find(isExpected);
+  };
   const stoppedMono = performance.now();
   process.kill(pid, 'SIGSTOP');
   const begun = await home.waitFor('the trouble of the stopped worker', findIt, PATIENCE);

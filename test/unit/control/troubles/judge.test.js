@@ -189,11 +189,13 @@ const TABLE = [
   ],
   [
     'loop-blocked',
-    app({ worker: { reportAgeMs: 3_100 } }),
+    app({ worker: { reportAgeMs: 3_100, activity: 'computes' } }),
     0,
     [
-      app({ worker: { reportAgeMs: 2_900 } }),
-      app({ worker: { reportAgeMs: 9_000, isNode: false } }),
+      app({ worker: { reportAgeMs: 4_900 } }),
+      app({ worker: { reportAgeMs: 9_000, activity: 'no-cpu' } }),
+      app({ worker: { reportAgeMs: 2_900, activity: 'computes' } }),
+      app({ worker: { reportAgeMs: 9_000, activity: 'computes', isNode: false } }),
       app({ worker: { reportAgeMs: 9_000, status: 'launching', startedAtMs: NOW - 9 * S } }),
       app({ worker: { blocks: [block(NOW - 5 * S)] } }),
     ],

@@ -148,6 +148,26 @@ test('troubles takes targets', async () => {
   expect(await troubles({ targets: ['web'] })).toMatchObject([{ app: 'web' }]);
 });
 
+test('a stop hangs five seconds after the last open request, because the signal comes then', async () => {
+  rig.keeper.behave = () => ({ listensAfterMs: 10, stopsAfterMs: 60_000 });
+  await start({ name: 'api', killTimeoutMs: 60_000 });
+  const answer = (active) => {
+    const [{ instanceId }] = rig.keeper.alive;
+    rig.keeper.reports.set(instanceId, reportOf(9, { http: { ...reportOf(9).http, active } }));
+  };
+  void rig.call('stop', { targets: ['api'] });
+  for (let at = 0; at < 8; at += 1) {
+    answer(1);
+    await rig.turn(1_000);
+  }
+  answer(0);
+  await rig.turn(3_000);
+  expect(await kinds()).toEqual([]);
+  answer(0);
+  await rig.turn(4_000);
+  expect(await kinds()).toEqual(['stop-hangs']);
+});
+
 test('lost lines last until a line is written', async () => {
   await start({ name: 'api' });
   rig.losing = new Map([['api', { lines: 3, reason: 'ENOSPC' }]]);
