@@ -170,7 +170,7 @@ export function createFacts({ control, metrics, logs, readHttp }) {
             listenFailure: findListenFailure(registry, slot, seat),
             blocks: own.blocks,
             wallTimes: own.wallTimes,
-            unansweredMs: nowMs - own.answeredAtMs,
+            unansweredMs: own === NO_MARK ? 0 : nowMs - own.answeredAtMs,
           });
         }),
         stops: stops.get(name) ?? [],

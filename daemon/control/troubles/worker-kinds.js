@@ -14,8 +14,8 @@ const BLOCKS_LULL_MS = 30_000;
 
 /** A machine that is too busy delays each process for some seconds: that is not the app's fault. */
 const STARVED_MS = 10_000;
-/** Until then, control looks twice at the process. A system other than Linux shows nothing. */
-const UNKNOWN_MS = 5_000;
+/** One that neither computes nor is stopped may wait for threads that get no CPU. */
+const DOUBT_MS = 4_500;
 
 const POOL_MS = 5_000;
 /** Percent of a core. More means that the pool works. */
@@ -197,7 +197,7 @@ function findWorst(own, measure, describe, nowMs) {
 /** @param {WorkerFacts} worker */
 function isSurelyBlocked(worker) {
   const { activity, reportAgeMs } = worker;
-  const doubtMs = activity === 'no-cpu' ? STARVED_MS : activity === null ? UNKNOWN_MS : 0;
+  const doubtMs = activity === 'no-cpu' ? STARVED_MS : activity === 'computes' || activity === 'stopped' ? 0 : DOUBT_MS;
   return isBlocked(worker) && (reportAgeMs ?? 0) > doubtMs;
 }
 

@@ -192,7 +192,8 @@ const TABLE = [
     app({ worker: { reportAgeMs: 3_100, activity: 'computes' } }),
     0,
     [
-      app({ worker: { reportAgeMs: 4_900 } }),
+      app({ worker: { reportAgeMs: 4_400 } }),
+      app({ worker: { reportAgeMs: 4_400, activity: 'waits' } }),
       app({ worker: { reportAgeMs: 9_000, activity: 'no-cpu' } }),
       app({ worker: { reportAgeMs: 2_900, activity: 'computes' } }),
       app({ worker: { reportAgeMs: 9_000, activity: 'computes', isNode: false } }),
