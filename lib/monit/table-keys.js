@@ -129,7 +129,7 @@ const ACTIONS = {
  */
 function askForAction(state, name) {
   if (!Object.hasOwn(ACTIONS, name)) return null;
-  // Comes before the row, because the last picture of a manager that "nclust kill" ends may be empty.
+  // Comes before the row, because "nclust kill" empties the list before it ends the manager.
   if (!state.manager.isThere) return { refusal: 'There is no connection to the manager' };
   const row = selectedRow(state);
   if (!row) return null;

@@ -16,7 +16,7 @@ const LOOK_MS = 200;
  * @param {string} url
  * @param {object} o
  * @param {number} o.clients
- * @param {number} o.pauseMs  Of each client after an answer or a failure.
+ * @param {number} o.pauseMs  Each client waits after an answer or a failure.
  * @param {() => boolean} [o.isOpen]  False: the clients wait.
  * @returns {Visitors}
  */

@@ -115,7 +115,7 @@ async function killKeeper(home) {
   );
 }
 
-/** @returns {Promise<any[]>}  What the event log has about troubles. */
+/** @returns {Promise<any[]>}  The events of troubles in the log. */
 async function readTroubles(home) {
   const { stdout } = await home.nclust('events', '--nostream', '--json', '--type', 'trouble:*', '--lines', '1000');
   return stdout
