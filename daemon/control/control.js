@@ -93,6 +93,11 @@ export class Control {
     return this.#session.snapshot;
   }
 
+  /** Whether control has not met its keeper yet, so that it does not know what runs. */
+  get isHeld() {
+    return this.#isHeld;
+  }
+
   /** @param {ControlEvent} event */
   dispatch(event) {
     this.#queue.push(event);

@@ -128,9 +128,11 @@ const ACTIONS = {
  * @returns {Asked | null}  Null: the key has no action, or no row is selected.
  */
 function askForAction(state, name) {
-  const row = selectedRow(state);
-  if (!row || !Object.hasOwn(ACTIONS, name)) return null;
+  if (!Object.hasOwn(ACTIONS, name)) return null;
+  // Comes before the row, because "nclust kill" empties the list before it ends the manager.
   if (!state.manager.isThere) return { refusal: 'There is no connection to the manager' };
+  const row = selectedRow(state);
+  if (!row) return null;
   const { method, by, words } = ACTIONS[name];
   const app = row.app?.name ?? row.worker?.name ?? '';
   if (by === '-1' && row.app?.workers === 1) return { refusal: `"${app}" has only one instance; press s to stop it` };

@@ -2,6 +2,7 @@
 
 /**
  * @typedef {object} Hands
+ * @property {() => number} nowMono
  * @property {(ms: number) => void} advance
  * @property {() => number} pending
  * @property {() => number} untilNextMs
@@ -34,6 +35,7 @@ export function createFakeClock(startMs = 1_700_000_000_000) {
 
   return {
     nowMs: () => wallMs,
+    nowMono: () => mono,
     after: (ms, onTime) => add(ms, onTime, null),
     every: (ms, onTime) => add(ms, onTime, ms),
     advance(ms) {

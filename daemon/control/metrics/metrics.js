@@ -55,6 +55,7 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
  * @property {(o: HistoryOptions) => MetricsHistory} history
  * @property {(app: DesiredApp, series: SeriesName, seconds: number) => number} meanOf  A missing value
  *   counts as 0.
+ * @property {(ms: number) => void} moveTimes  By which the clock of the machine has jumped.
  * @property {(listener: () => void) => () => void} onTick  The listener must not throw.
  * @property {() => Promise<Exported>} exported  The values for Prometheus and OTLP.
  * @property {() => void} close
@@ -62,7 +63,7 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 
 /**
  * @param {object} o
- * @param {Pick<Control, 'registry' | 'keeper' | 'askKeeper'>} o.control
+ * @param {Pick<Control, 'registry' | 'keeper' | 'isHeld' | 'askKeeper'>} o.control
  * @param {Clock} o.clock
  * @param {ReadUsage} o.read
  * @param {() => HostSample} o.readHost
@@ -95,8 +96,8 @@ export function createMetrics({
   /** @type {Set<() => void>} */
   const listeners = new Set();
   let isAsking = false;
-  /** @type {number | null} */
-  let unansweredSinceMs = null;
+  /** When control asked the last question about reports that the keeper has answered. */
+  let heardAtMs = clock.nowMs();
   let problem = '';
 
   function wanted() {
@@ -120,26 +121,25 @@ export function createMetrics({
     for (const listener of listeners) listener();
   }
 
-  /** Never sends a second request before the keeper has answered the first request. */
+  /**
+   * Never sends a second request before the keeper has answered the first request. A new keeper has
+   * no reports of the orphans that control has not counted yet.
+   */
   async function askAgents() {
-    if (isAsking || [...control.registry.instances.values()].every(({ label }) => isExec(label.id))) return;
+    if (isAsking || control.isHeld || [...control.registry.instances.values()].every(({ label }) => isExec(label.id)))
+      return;
     isAsking = true;
-    unansweredSinceMs ??= clock.nowMs();
+    const askedAtMs = clock.nowMs();
     try {
       const { instances } = control.registry;
       const startedAtMs = (/** @type {string} */ instanceId) => instances.get(instanceId)?.startedAtMs ?? null;
       reports.take((await control.askKeeper('reports', {})).reports, clock.nowMs(), startedAtMs);
-      unansweredSinceMs = null;
+      heardAtMs = askedAtMs;
     } catch {
       // The keeper has died, or its version does not know this request.
     } finally {
       isAsking = false;
     }
-  }
-
-  /** While the keeper does not answer, the age of a report does not mean that its worker is blocked. */
-  function heardAtMs() {
-    return unansweredSinceMs ?? clock.nowMs();
   }
 
   function remember() {
@@ -165,7 +165,7 @@ export function createMetrics({
     }
     for (const [id, own] of pids) {
       const key = keys.get(id);
-      if (key !== undefined) slots.put(key, getValues(own.map(sampler.usageOf), tracks.get(id) ?? [], heardAtMs()));
+      if (key !== undefined) slots.put(key, getValues(own.map(sampler.usageOf), tracks.get(id) ?? [], heardAtMs));
     }
   }
 
@@ -176,7 +176,8 @@ export function createMetrics({
       trackOf: reports.of,
       errorLinesOf: errorCounts.of,
       areReportsKnown: reports.areKnown,
-      nowMs: heardAtMs(),
+      // A report is not late because the keeper, or control, is late.
+      nowMs: heardAtMs,
     };
   }
 
@@ -228,6 +229,10 @@ export function createMetrics({
     meanOf(app, series, seconds) {
       const keys = app.slots.map(({ id }) => historyKey(app, id));
       return slots.mean(keys, NAMES.indexOf(series), seconds);
+    },
+    moveTimes(ms) {
+      heardAtMs += ms;
+      reports.moveTimes(ms);
     },
     onTick(listener) {
       listeners.add(listener);

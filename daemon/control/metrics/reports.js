@@ -77,6 +77,15 @@ export function createReports() {
         });
       }
     },
+    /** @param {number} ms  By which the clock of the machine has jumped. */
+    moveTimes(ms) {
+      for (const [instanceId, track] of tracks)
+        tracks.set(instanceId, {
+          ...track,
+          seenAtMs: track.seenAtMs + ms,
+          recent: track.recent.map(({ seenAtMs, http }) => ({ seenAtMs: seenAtMs + ms, http })),
+        });
+    },
     /** @param {string} instanceId */
     of: (instanceId) => tracks.get(instanceId) ?? null,
   };

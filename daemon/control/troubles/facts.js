@@ -25,7 +25,13 @@ import { createWorkerReader } from './worker-facts.js';
  * @property {{ lines: number, reason: string } | null} losing  Null: every line is written.
  */
 
-/** @typedef {{ slot: number, signal: string | null, signalledMs: number, killAtMs: number }} StopFacts */
+/**
+ * @typedef {object} StopFacts
+ * @property {number} slot
+ * @property {string | null} signal
+ * @property {number} signalledMs  About: an instance gets its signal when it has no open request.
+ * @property {number} killAtMs
+ */
 
 /**
  * @typedef {object} HttpFacts  The means of half a minute.
@@ -44,13 +50,43 @@ const NO_SOCKETS = [];
 /**
  * @param {object} o
  * @param {Pick<Control, 'registry'>} o.control
- * @param {Pick<Metrics, 'sources' | 'addActivities'>} o.metrics
+ * @param {Pick<Metrics, 'sources' | 'addActivities' | 'moveTimes'>} o.metrics
  * @param {Pick<Parts['logs'], 'losing'>} o.logs
  * @param {(apps: DesiredApp[]) => Map<string, HttpFacts>} o.readHttp
  */
 export function createFacts({ control, metrics, logs, readHttp }) {
   const { registry } = control;
-  const readWorkers = createWorkerReader(registry, metrics);
+  const workersReader = createWorkerReader(registry, metrics);
+  /** Since when each stopping instance has had no open request. @type {Map<string, number>} */
+  let idleSinceMs = new Map();
+
+  /**
+   * Leaves out instances that still finish requests, because these get no signal yet, and orphans,
+   * because many of them are replaced at once.
+   * @param {Sources['trackOf']} trackOf
+   * @param {number} nowMs
+   * @returns {Map<string, StopFacts[]>}  By the name of the app.
+   */
+  function collectStops(trackOf, nowMs) {
+    /** @type {Map<string, StopFacts[]>} */
+    const found = new Map();
+    /** @type {typeof idleSinceMs} */
+    const idle = new Map();
+    for (const seat of registry.seats.values()) {
+      const { name, slot, life, sinceMs, instanceId } = seat;
+      const instance = life.state === 'stopping' ? registry.instances.get(instanceId ?? '') : undefined;
+      if (!instance || instance.exit || instance.isOrphan) continue;
+      const isBusy = (trackOf(instance.instanceId)?.last.http?.active ?? 0) > 0;
+      const idleMs = isBusy ? nowMs : Math.max(sinceMs, idleSinceMs.get(instance.instanceId) ?? 0);
+      idle.set(instance.instanceId, idleMs);
+      const killAtMs = findDeadline(registry, seat);
+      if (isBusy || killAtMs === null) continue;
+      const stop = { slot, signal: instance.label.stop.signal, signalledMs: idleMs, killAtMs };
+      found.set(name, [...(found.get(name) ?? []), stop]);
+    }
+    idleSinceMs = idle;
+    return found;
+  }
 
   return {
     /**
@@ -62,42 +98,28 @@ export function createFacts({ control, metrics, logs, readHttp }) {
     collect(incidents, sockets, nowMs) {
       const { trackOf, errorLinesOf } = metrics.sources();
       const { apps } = registry.desired;
-      const workers = readWorkers(nowMs);
+      const workers = workersReader.read(nowMs);
       const losing = logs.losing();
-      const stops = groupStops(registry, trackOf);
+      const stops = collectStops(trackOf, nowMs);
+      // Orphans listen on sockets of the dead keeper.
+      const orphans = new Set([...registry.instances.values()].flatMap((one) => (one.isOrphan ? one.label.id : [])));
       const http = readHttp(apps.filter((_, at) => workers[at].some(({ hasAnswered }) => hasAnswered)));
-      return apps.map(({ spec: { name }, createdAtMs }, at) => ({
+      return apps.map(({ spec: { name }, createdAtMs, slots }, at) => ({
         name,
         createdAtMs,
         workers: workers[at],
         stops: stops.get(name) ?? NO_STOPS,
         incidents: incidents.get(name) ?? NO_INCIDENTS,
         http: http.get(name) ?? NO_HTTP,
-        sockets: sockets.get(name) ?? NO_SOCKETS,
+        sockets: (slots.some(({ id }) => orphans.has(id)) ? null : sockets.get(name)) ?? NO_SOCKETS,
         errorLines: errorLinesOf(name),
         losing: losing.get(name) ?? null,
       }));
     },
+    /** @param {number} ms  By which the clock of the machine has jumped. */
+    moveTimes(ms) {
+      metrics.moveTimes(ms);
+      workersReader.moveTimes(ms);
+    },
   };
-}
-
-/**
- * Leaves out instances that still finish requests, because these get no signal yet.
- * @param {Registry} registry
- * @param {Sources['trackOf']} trackOf
- * @returns {Map<string, StopFacts[]>}  By the name of the app.
- */
-function groupStops(registry, trackOf) {
-  /** @type {Map<string, StopFacts[]>} */
-  const found = new Map();
-  for (const seat of registry.seats.values()) {
-    const { name, slot, life, sinceMs, instanceId } = seat;
-    const instance = life.state === 'stopping' ? registry.instances.get(instanceId ?? '') : undefined;
-    if (!instance || instance.exit || (trackOf(instance.instanceId)?.last.http?.active ?? 0) > 0) continue;
-    const killAtMs = findDeadline(registry, seat);
-    if (killAtMs === null) continue;
-    const stop = { slot, signal: instance.label.stop.signal, signalledMs: sinceMs, killAtMs };
-    found.set(name, [...(found.get(name) ?? []), stop]);
-  }
-  return found;
 }

@@ -70,6 +70,20 @@ export function noteEvent(before, event) {
 }
 
 /**
+ * The clock of the machine has jumped: nothing could happen in between.
+ * @param {Incidents} before
+ * @param {number} ms
+ * @returns {Incidents}
+ */
+export function moveTimes({ crashes, overLimit, ...rest }, ms) {
+  return {
+    ...rest,
+    crashes: crashes && { ...crashes, firstMs: crashes.firstMs + ms, lastMs: crashes.lastMs + ms },
+    overLimit: overLimit.map((event) => ({ ...event, at: event.at + ms })),
+  };
+}
+
+/**
  * @param {Crashes | null} before
  * @param {LoggedEvent} event
  * @returns {Crashes}

@@ -34,12 +34,13 @@ import { WORKER_KINDS } from './worker-kinds.js';
  * @property {number} foundMs  When it was found first, without a gap.
  * @property {number} lastMs
  * @property {Trouble | null} trouble  Null: it has not lasted long enough.
- * @property {boolean} [isRestored]  An earlier control found it. This one has to measure first.
+ * @property {boolean} [isRestored]  Found by an earlier control, or before a pause: it has to be measured again.
  */
 
 /** @typedef {Map<string, Standing>} Standings  By id. */
 
-const RESTORED_LULL_MS = 30_000;
+/** Longer than it takes to find any kind that is still there. */
+const RESTORED_LULL_MS = 40_000;
 
 /** @type {Record<Kind, KindRow>} */
 const KINDS = { ...PROCESS_KINDS, ...WORKER_KINDS };

@@ -15,9 +15,10 @@ const START_COMPUTES_MS = 30_000;
 /** Replacements within CALM_MS. */
 const OVER_LIMIT_TIMES = 3;
 
-const STOP_HANGS_MS = 3_000;
+/** Idle connections alone stay open for 1.5 s, so that no request is lost. */
+const STOP_HANGS_MS = 5_000;
 
-/** An app that is up for this long listens, if it ever does. */
+/** An app that is up for this long listens, if it ever does. The sockets are read every 10 s. */
 const SETTLED_MS = 15_000;
 
 /** @satisfies {Partial<Record<Kind, KindRow>>} */
@@ -112,15 +113,11 @@ export const PROCESS_KINDS = {
   },
   'socket-unserved': {
     level: 'warn',
-    begins({ workers, sockets }, nowMs) {
+    afterMs: SETTLED_MS,
+    begins({ workers, sockets }) {
       const idle = sockets.find(({ isServed }) => !isServed);
-      const isSettled = workers.every(
-        ({ status, onlineSinceMs }) => status === 'online' && nowMs - Number(onlineSinceMs) > SETTLED_MS,
-      );
-      return (
-        idle !== undefined &&
-        (isSettled || workers.every(isDown)) && { slots: [], evidence: { address: idle.address, port: idle.port } }
-      );
+      const isSettled = workers.every(({ status }) => status === 'online') || workers.every(isDown);
+      return idle !== undefined && isSettled && { slots: [], evidence: { address: idle.address, port: idle.port } };
     },
   },
 };

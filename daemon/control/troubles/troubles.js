@@ -1,6 +1,6 @@
 import { isAppScope } from '../state/registry.js';
 import { createFacts } from './facts.js';
-import { noteEvent, NO_INCIDENTS } from './incidents.js';
+import { moveTimes, noteEvent, NO_INCIDENTS } from './incidents.js';
 import { judge } from './judge.js';
 import { createHttpReader } from './usual.js';
 
@@ -32,9 +32,9 @@ const WORKERS_A_TICK = 200;
 
 /**
  * @param {object} o
- * @param {Pick<Control, 'registry' | 'keeper' | 'askKeeper' | 'journal'>} o.control
+ * @param {Pick<Control, 'registry' | 'keeper' | 'isHeld' | 'askKeeper' | 'journal'>} o.control
  * @param {Pick<Parts, 'clock' | 'eventLog' | 'logs' | 'managerLog'>} o.parts
- * @param {Pick<Metrics, 'sources' | 'addActivities' | 'history' | 'meanOf' | 'onTick'>} o.metrics
+ * @param {Pick<Metrics, 'sources' | 'addActivities' | 'moveTimes' | 'history' | 'meanOf' | 'onTick'>} o.metrics
  * @param {LoggedEvent[]} o.past  Oldest first.
  */
 export function createTroubles({ control, parts, metrics, past }) {
@@ -65,8 +65,8 @@ export function createTroubles({ control, parts, metrics, past }) {
 
   function look() {
     const nowMs = clock.nowMs();
-    if (nowMs < restsUntilMs || control.registry.ending || !control.keeper) return;
-    standings ??= restore(control.keeper.notes[NOTE_KEY], nowMs);
+    if (nowMs < restsUntilMs || control.registry.ending || control.isHeld) return;
+    standings ??= restore(control.keeper?.notes[NOTE_KEY], nowMs);
     const found = judge(facts.collect(incidents, sockets, nowMs), standings, nowMs);
     standings = found.standings;
     for (const { hasBegun, trouble } of found.changes) {
@@ -97,14 +97,23 @@ export function createTroubles({ control, parts, metrics, past }) {
 
   function tick() {
     const nowMs = clock.nowMs();
-    if (Math.abs(nowMs - lastMs) > JUMP_MS) {
-      restsUntilMs = nowMs + AFTER_JUMP_MS;
-      standings = standings && new Map([...standings].filter(([, { trouble }]) => trouble));
-    }
+    if (Math.abs(nowMs - lastMs) > JUMP_MS) jump(nowMs);
     lastMs = nowMs;
     if (ticks % SOCKETS_EVERY === 0) void readSockets();
     if (ticks % countTicks() === 0) lookSafely();
     ticks += 1;
+  }
+
+  /** @param {number} nowMs */
+  function jump(nowMs) {
+    restsUntilMs = nowMs + AFTER_JUMP_MS;
+    for (const [app, own] of incidents) incidents.set(app, moveTimes(own, nowMs - lastMs));
+    facts.moveTimes(nowMs - lastMs);
+    standings = standings && restore(getOpen(), restsUntilMs);
+  }
+
+  function getOpen() {
+    return [...(standings?.values() ?? [])].flatMap(({ trouble }) => trouble ?? []);
   }
 
   /** @returns {number}  From one look to the next. */
@@ -126,7 +135,7 @@ export function createTroubles({ control, parts, metrics, past }) {
       isDue = false;
       lookSafely();
     }
-    const open = [...(standings?.values() ?? [])].flatMap(({ trouble }) => trouble ?? []);
+    const open = getOpen();
     return [...open.filter(({ level }) => level === 'bad'), ...open.filter(({ level }) => level === 'warn')];
   }
 
@@ -162,13 +171,13 @@ export function createTroubles({ control, parts, metrics, past }) {
 
 /**
  * @param {unknown} note
- * @param {number} nowMs
+ * @param {number} fromMs  They are measured again from then on.
  * @returns {Standings}
  */
-function restore(note, nowMs) {
+function restore(note, fromMs) {
   const troubles = /** @type {Trouble[]} */ (Array.isArray(note) ? note : []);
   return new Map(
-    troubles.map((trouble) => [trouble.id, { foundMs: trouble.sinceMs, lastMs: nowMs, trouble, isRestored: true }]),
+    troubles.map((trouble) => [trouble.id, { foundMs: trouble.sinceMs, lastMs: fromMs, trouble, isRestored: true }]),
   );
 }
 

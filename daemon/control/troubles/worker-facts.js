@@ -29,6 +29,7 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
  * @property {ListenFailure | null} listenFailure  Null: none, or it listens elsewhere.
  * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
  * @property {number} wallTimes  Garbage collections in a row that left the heap nearly full.
+ * @property {number} unansweredMs  Since it last answered a request, as far as this control knows.
  */
 
 /**
@@ -45,10 +46,12 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
  * @property {Block[]} blocks
  * @property {number} majorGcs
  * @property {number} wallTimes
+ * @property {number} answers
+ * @property {number} answeredAtMs
  */
 
 /** @type {Mark} */
-const NO_MARK = { seq: 0, blocks: [], majorGcs: 0, wallTimes: 0 };
+const NO_MARK = { seq: 0, blocks: [], majorGcs: 0, wallTimes: 0, answers: -1, answeredAtMs: 0 };
 
 /** Percent of a core. A program that starts and uses less waits. */
 const PROGRESS_CPU = 5;
@@ -69,7 +72,7 @@ export function createWorkerReader(registry, metrics) {
    * @param {number} nowMs
    * @returns {WorkerFacts[][]}  By app, in the order of the list.
    */
-  return (nowMs) => {
+  function read(nowMs) {
     const sources = metrics.sources();
     const shown = findSeats(registry);
     const tracks = tracksBySlot(registry, sources.trackOf);
@@ -82,12 +85,25 @@ export function createWorkerReader(registry, metrics) {
     };
     const found = registry.desired.apps.map((app) =>
       app.slots.map((slot) =>
-        readWorker(registry, app, slot, { shown, sources, readMark, tracks: tracks.get(slot.id) ?? NO_TRACKS }),
+        readWorker(registry, app, slot, { shown, sources, readMark, tracks: tracks.get(slot.id) ?? NO_TRACKS, nowMs }),
       ),
     );
     metrics.addActivities(found.flat());
     marks = marked;
     return found;
+  }
+
+  return {
+    read,
+    /** @param {number} ms  By which the clock of the machine has jumped. */
+    moveTimes(ms) {
+      const move = (/** @type {Mark} */ { blocks, answeredAtMs, ...rest }) => ({
+        ...rest,
+        blocks: blocks.map((block) => ({ ...block, atMs: block.atMs + ms })),
+        answeredAtMs: answeredAtMs + ms,
+      });
+      marks = new Map([...marks].map(([id, own]) => [id, move(own)]));
+    },
   };
 }
 
@@ -100,15 +116,16 @@ export function createWorkerReader(registry, metrics) {
  * @param {Sources} o.sources
  * @param {(instanceId: string) => Mark} o.readMark
  * @param {Track[]} o.tracks
+ * @param {number} o.nowMs
  * @returns {WorkerFacts}
  */
-function readWorker(registry, app, slot, { shown, sources, readMark, tracks }) {
+function readWorker(registry, app, slot, { shown, sources, readMark, tracks, nowMs }) {
   const seat = shown.seats.get(slot.id);
   const instance = livingInstance(registry, seat);
   const pid = instance?.pid ?? 0;
   const { cpu, fds, fdsLimit, sockets, tree } = sources.usageOf(pid);
   const gauges = gaugesOf(app, instance, sources);
-  const { blocks, wallTimes } = instance ? readMark(instance.instanceId) : NO_MARK;
+  const mark = instance ? readMark(instance.instanceId) : NO_MARK;
   // The process may have exited, or not have started yet.
   const started = registry.instances.get(seat?.instanceId ?? '');
   return {
@@ -136,8 +153,9 @@ function readWorker(registry, app, slot, { shown, sources, readMark, tracks }) {
       (getSlotHistory(registry, slot.id).served?.requests ?? 0) > 0,
     isProgressing: started?.isProgressing ?? cpu > PROGRESS_CPU,
     listenFailure: started && started.addresses.length > 0 ? null : describeListenFailure(registry, slot, seat),
-    blocks,
-    wallTimes,
+    blocks: mark.blocks,
+    wallTimes: mark.wallTimes,
+    unansweredMs: mark === NO_MARK ? 0 : nowMs - mark.answeredAtMs,
   };
 }
 
@@ -179,7 +197,8 @@ function readHttp(tracks, nowMs) {
  */
 function nextMark(before, track, nowMs) {
   if (!track || track.last.seq === before.seq) return before;
-  const { seq, delayMs, majorGcs } = track.last;
+  const { seq, delayMs, majorGcs, http } = track.last;
+  const answers = http?.responses.reduce((sum, count) => sum + count, 0) ?? 0;
   const [, , worstMs] = delayMs;
   const kept = before.blocks.filter(({ atMs }) => nowMs - atMs < BLOCKS_KEPT_MS);
   const isSame = (majorGcs ?? 0) === before.majorGcs;
@@ -188,5 +207,7 @@ function nextMark(before, track, nowMs) {
     blocks: worstMs >= BLOCK_MIN_MS ? [...kept, { atMs: nowMs, ms: worstMs }] : kept,
     majorGcs: majorGcs ?? 0,
     wallTimes: isSame ? before.wallTimes : isAtWall(track.last) ? before.wallTimes + 1 : 0,
+    answers,
+    answeredAtMs: answers === before.answers ? before.answeredAtMs : nowMs,
   };
 }

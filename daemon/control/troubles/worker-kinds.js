@@ -12,6 +12,11 @@ const BLOCKS_MIN = 2;
 /** Blocks that come and go are over after three of their intervals, and at least after this. */
 const BLOCKS_LULL_MS = 30_000;
 
+/** A machine that is too busy delays each process for some seconds: that is not the app's fault. */
+const STARVED_MS = 10_000;
+/** One that neither computes nor is stopped may wait for threads that get no CPU. */
+const DOUBT_MS = 4_500;
+
 const POOL_MS = 5_000;
 /** Percent of a core. More means that the pool works. */
 const POOL_CPU = 20;
@@ -47,7 +52,7 @@ export const WORKER_KINDS = {
     level: 'bad',
     begins: ({ workers }, nowMs) =>
       findBlocked(
-        workers.filter((worker) => isBlocked(worker) || hasBlocks(worker)),
+        workers.filter((worker) => isSurelyBlocked(worker) || hasBlocks(worker)),
         nowMs,
       ),
     holds: ({ workers }, nowMs) =>
@@ -73,7 +78,7 @@ export const WORKER_KINDS = {
     begins: ({ workers, http }, nowMs) =>
       http.hasAnswered &&
       findWorst(
-        workers.filter(({ http: own }) => (own?.oldestRequestMs ?? 0) > UNANSWERED_MS && own?.requestsPerS === 0),
+        workers.filter(isUnanswered),
         ({ http: own }) => own?.oldestRequestMs ?? 0,
         ({ http: own, elu }) => ({
           requests: own?.activeRequests ?? 0,
@@ -190,6 +195,13 @@ function findWorst(own, measure, describe, nowMs) {
 }
 
 /** @param {WorkerFacts} worker */
+function isSurelyBlocked(worker) {
+  const { activity, reportAgeMs } = worker;
+  const doubtMs = activity === 'no-cpu' ? STARVED_MS : activity === 'computes' || activity === 'stopped' ? 0 : DOUBT_MS;
+  return isBlocked(worker) && (reportAgeMs ?? 0) > doubtMs;
+}
+
+/** @param {WorkerFacts} worker */
 function hasBlocks({ blocks }) {
   return blocks.length >= BLOCKS_MIN;
 }
@@ -225,6 +237,14 @@ function findBlocked(own, nowMs) {
       doing: now[0]?.activity ?? null,
     },
   };
+}
+
+/**
+ * Many apps have requests that take long, such as exports or long polls, beside others.
+ * @param {WorkerFacts} worker
+ */
+function isUnanswered({ http, unansweredMs }) {
+  return (http?.oldestRequestMs ?? 0) > UNANSWERED_MS && unansweredMs > UNANSWERED_MS;
 }
 
 /**

@@ -29,7 +29,7 @@ export async function createMetricsRig() {
     }),
     looked: [],
   });
-  rig.errorCounts = createErrorCounts(() => rig.clock.nowMs());
+  rig.errorCounts = createErrorCounts(() => rig.clock.nowMono());
   rig.makeMetrics = (control) =>
     createMetrics({
       control,

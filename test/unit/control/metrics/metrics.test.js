@@ -301,6 +301,26 @@ test('a worker does not count as blocked while the keeper does not answer', asyn
   expect(listSilent((await rig.call('metrics')).workers)).toHaveLength(1);
 });
 
+test('a worker does not count as blocked while control is too busy to ask for reports', async () => {
+  await start();
+  for (const id of ids()) rig.keeper.reports.set(id, reportOf(10));
+  await rig.turn(1_000);
+  rig.clock.setBack(-4_000);
+  expect(listSilent((await rig.call('metrics')).workers)).toEqual([]);
+});
+
+test('a worker does not count as blocked while control changes from one keeper to the next', async () => {
+  await start();
+  for (let at = 0; at < 5; at += 1) {
+    for (const id of ids()) rig.keeper.reports.set(id, reportOf(10));
+    await rig.turn(1_000);
+  }
+  rig.keeper.reports.clear();
+  Object.defineProperty(rig.control, 'isHeld', { value: true });
+  await rig.turn(2_000);
+  expect(listSilent((await rig.call('metrics')).workers)).toEqual([]);
+});
+
 test('the agent of an app without metrics does not count requests', async () => {
   await start({ metrics: false });
   expect(rig.spawned()[0].params.metrics).toBe(false);

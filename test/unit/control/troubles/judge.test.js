@@ -36,6 +36,7 @@ const worker = (o = {}) => ({
   listenFailure: null,
   blocks: [],
   wallTimes: 0,
+  unansweredMs: 100,
   activity: null,
   ...o,
   http: o.http === null ? null : { ...HTTP, ...o.http },
@@ -141,9 +142,9 @@ const TABLE = [
   ],
   [
     'stop-hangs',
-    app({ stops: [{ slot: 0, signal: 'SIGTERM', signalledMs: NOW - 4 * S, killAtMs: NOW + 6 * S }] }),
+    app({ stops: [{ slot: 0, signal: 'SIGTERM', signalledMs: NOW - 6 * S, killAtMs: NOW + 4 * S }] }),
     0,
-    [app({ stops: [{ slot: 0, signal: 'SIGTERM', signalledMs: NOW - 2 * S, killAtMs: NOW + 8 * S }] })],
+    [app({ stops: [{ slot: 0, signal: 'SIGTERM', signalledMs: NOW - 4 * S, killAtMs: NOW + 6 * S }] })],
   ],
   ['lines-lost', app({ losing: { lines: 3, reason: 'ENOSPC' } }), 0, [app()]],
   [
@@ -178,19 +179,25 @@ const TABLE = [
   [
     'socket-unserved',
     app({ sockets: [{ address: '::', port: 80, isServed: false }] }),
-    0,
+    15,
     [
       app({ sockets: [{ address: '::', port: 80, isServed: true }] }),
-      app({ worker: { onlineSinceMs: NOW - 5 * S }, sockets: [{ address: '::', port: 80, isServed: false }] }),
+      app({
+        worker: { status: 'launching', isProgressing: true, startedAtMs: NOW },
+        sockets: [{ address: '::', port: 80, isServed: false }],
+      }),
     ],
   ],
   [
     'loop-blocked',
-    app({ worker: { reportAgeMs: 3_100 } }),
+    app({ worker: { reportAgeMs: 3_100, activity: 'computes' } }),
     0,
     [
-      app({ worker: { reportAgeMs: 2_900 } }),
-      app({ worker: { reportAgeMs: 9_000, isNode: false } }),
+      app({ worker: { reportAgeMs: 4_400 } }),
+      app({ worker: { reportAgeMs: 4_400, activity: 'waits' } }),
+      app({ worker: { reportAgeMs: 9_000, activity: 'no-cpu' } }),
+      app({ worker: { reportAgeMs: 2_900, activity: 'computes' } }),
+      app({ worker: { reportAgeMs: 9_000, activity: 'computes', isNode: false } }),
       app({ worker: { reportAgeMs: 9_000, status: 'launching', startedAtMs: NOW - 9 * S } }),
       app({ worker: { blocks: [block(NOW - 5 * S)] } }),
     ],
@@ -203,12 +210,13 @@ const TABLE = [
   ],
   [
     'no-progress',
-    app({ worker: { http: { oldestRequestMs: 31 * S, requestsPerS: 0 } } }),
+    app({ worker: { http: { oldestRequestMs: 31 * S }, unansweredMs: 31 * S } }),
     0,
     [
-      app({ worker: { http: { oldestRequestMs: 31 * S } } }),
-      app({ worker: { http: { oldestRequestMs: null, requestsPerS: 0 } } }),
-      app({ worker: { http: { oldestRequestMs: 31 * S, requestsPerS: 0 } }, http: { hasAnswered: false } }),
+      // An export, while other requests are answered now and then.
+      app({ worker: { http: { oldestRequestMs: 50 * S, requestsPerS: 0 }, unansweredMs: 10 * S } }),
+      app({ worker: { http: { oldestRequestMs: null, requestsPerS: 0 }, unansweredMs: 900 * S } }),
+      app({ worker: { http: { oldestRequestMs: 31 * S }, unansweredMs: 31 * S }, http: { hasAnswered: false } }),
     ],
   ],
   [

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createMetricsRig, reportOf } from '../metrics/metrics-rig.js';
 
 let rig;
@@ -19,9 +19,9 @@ async function start(fields) {
 }
 
 /** Each worker reports every second. After that, none does. */
-async function report(seconds) {
+async function report(seconds, isMeant = () => true) {
   for (let at = 0; at < seconds; at += 1) {
-    for (const { instanceId } of rig.keeper.alive) rig.keeper.reports.set(instanceId, reportOf(at));
+    for (const { instanceId } of rig.keeper.alive.filter(isMeant)) rig.keeper.reports.set(instanceId, reportOf(at));
     await rig.turn(1_000);
   }
 }
@@ -94,18 +94,50 @@ test('a trouble of the previous control ends if its cause is gone', async () => 
   await rig.turn(5_000);
   expect(await kinds()).toEqual(['loop-blocked']);
   await rig.boot();
-  await report(20);
+  await report(30);
   expect(await kinds()).toEqual(['loop-blocked']);
   await report(20);
   expect(await kinds()).toEqual([]);
 });
 
-test('nothing begins after the clock has jumped, until there are new figures', async () => {
-  await start({ name: 'api' });
-  await report(3);
-  rig.clock.setBack(-3_600_000);
-  await report(15);
-  expect(noted()).toEqual([]);
+/** A suspended machine: its clock goes on, and no timer runs. Or its clock is set back. */
+const JUMPS = [
+  ['an hour forwards', 3_600_000],
+  ['an hour back', -3_600_000],
+];
+
+describe.each(JUMPS)('the clock jumps %s', (_, ms) => {
+  const jump = () => rig.clock.setBack(-ms);
+
+  test('nothing begins', async () => {
+    await start({ name: 'api' });
+    await crash();
+    await report(3);
+    jump();
+    await report(60);
+    expect(noted()).toEqual([]);
+  });
+
+  test('an open trouble keeps its beginning, and none ends', async () => {
+    await start({ name: 'blocked' });
+    const [blocked] = rig.keeper.alive;
+    const isOther = ({ instanceId }) => instanceId !== blocked.instanceId;
+    await start({ name: 'crashes' });
+    await report(1);
+    for (const code of [1, 2]) {
+      rig.keeper.exit(rig.keeper.alive.find(isOther).instanceId, { code });
+      await report(5, isOther);
+    }
+    const before = await troubles();
+    expect(before.map(({ kind }) => kind)).toEqual(['loop-blocked', 'crash-loop']);
+    jump();
+    await report(90, isOther);
+    const after = await troubles();
+    expect(after.map(({ kind, sinceMs, times }) => ({ kind, sinceMs, times }))).toEqual(
+      before.map(({ kind, sinceMs, times }) => ({ kind, sinceMs, times })),
+    );
+    expect(noted()).toHaveLength(2);
+  });
 });
 
 test('troubles takes targets', async () => {
@@ -114,6 +146,26 @@ test('troubles takes targets', async () => {
   await report(1);
   await rig.turn(5_000);
   expect(await troubles({ targets: ['web'] })).toMatchObject([{ app: 'web' }]);
+});
+
+test('a stop hangs five seconds after the last open request, because the signal comes then', async () => {
+  rig.keeper.behave = () => ({ listensAfterMs: 10, stopsAfterMs: 60_000 });
+  await start({ name: 'api', killTimeoutMs: 60_000 });
+  const answer = (active) => {
+    const [{ instanceId }] = rig.keeper.alive;
+    rig.keeper.reports.set(instanceId, reportOf(9, { http: { ...reportOf(9).http, active } }));
+  };
+  void rig.call('stop', { targets: ['api'] });
+  for (let at = 0; at < 8; at += 1) {
+    answer(1);
+    await rig.turn(1_000);
+  }
+  answer(0);
+  await rig.turn(3_000);
+  expect(await kinds()).toEqual([]);
+  answer(0);
+  await rig.turn(4_000);
+  expect(await kinds()).toEqual(['stop-hangs']);
 });
 
 test('lost lines last until a line is written', async () => {

@@ -136,6 +136,13 @@ test('the last instance is not removed, and a key sends no request while the man
   expect(shown.effects).toEqual([]);
 });
 
+test('a key reports the lost connection, too, if the last picture of the manager has no app any more', () => {
+  const shown = shownWith({});
+  shown.give({ type: 'lost', words: 'No manager runs.' });
+  shown.type('R');
+  expect(shown.lines().at(-1)).toBe(' There is no connection to the manager');
+});
+
 test('a key refuses an id that is also the name of an app, because the request would change that app', () => {
   const shown = shownWith({ 0: 1, api: [{ id: 7 }, { id: 0 }] });
   shown.type('GR');
