@@ -9,6 +9,7 @@ import { NO_HTTP } from './usual.js';
 /** @import { Metrics } from '../metrics/metrics.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Registry, Seat } from '../state/registry.js' */
+/** @import { TakenFrame } from './frames.js' */
 /** @import { Incidents } from './incidents.js' */
 
 /**
@@ -32,6 +33,7 @@ import { NO_HTTP } from './usual.js';
  * @property {ListenFailure | null} listenFailure  Null: none, or it listens elsewhere.
  * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
  * @property {number} wallTimes  Garbage collections in a row that left the heap nearly full.
+ * @property {TakenFrame | null} frame  The code that blocked its event loop.
  */
 
 /** @typedef {{ atMs: number, ms: number }} Block */
@@ -68,8 +70,9 @@ const PROGRESS_CPU = 5;
  * @param {Pick<Metrics, 'now' | 'trackOf'>} o.metrics
  * @param {Pick<Parts['logs'], 'losing'>} o.logs
  * @param {(apps: DesiredApp[]) => Map<string, HttpFacts>} o.readHttp
+ * @param {(instanceId: string, ageMs: number) => TakenFrame | null} o.frameOf
  */
-export function createFacts({ control, metrics, logs, readHttp }) {
+export function createFacts({ control, metrics, logs, readHttp, frameOf }) {
   /** By instance. @type {Map<string, Mark>} */
   let marks = new Map();
 
@@ -127,6 +130,7 @@ export function createFacts({ control, metrics, logs, readHttp }) {
             listenFailure: findListenFailure(registry, slot, seat),
             blocks: own.blocks,
             wallTimes: own.wallTimes,
+            frame: sample.instanceId === null ? null : frameOf(sample.instanceId, sample.reportAgeMs ?? 0),
           });
         }),
         stops: stops.get(name) ?? [],

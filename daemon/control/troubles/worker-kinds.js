@@ -2,7 +2,7 @@ import { isBlocked } from '../metrics/reports.js';
 import { MINUTE_MS } from './incidents.js';
 import { listSlots } from './process-kinds.js';
 
-/** @import { Kind } from '../../../lib/shared/troubles.js' */
+/** @import { Evidence, Kind } from '../../../lib/shared/troubles.js' */
 /** @import { WorkerFacts } from './facts.js' */
 /** @import { Finding, KindRow } from './judge.js' */
 
@@ -223,8 +223,23 @@ function findBlocked(own, nowMs) {
       forMs,
       longestMs: Math.max(forMs ?? 0, ...blocks.map(({ ms }) => ms)),
       doing: now[0]?.activity ?? null,
+      frame: findFrame(own, nowMs),
     },
   };
+}
+
+/**
+ * @param {WorkerFacts[]} own
+ * @param {number} nowMs
+ * @returns {Evidence['loop-blocked']['frame']}  Of a block that lasts, else the last one.
+ */
+function findFrame(own, nowMs) {
+  const frames = own.flatMap((worker) => {
+    const { frame, reportAgeMs } = worker;
+    return frame ? { ...frame, isEarlier: !isBlocked(worker) || frame.atMs < nowMs - (reportAgeMs ?? 0) } : [];
+  });
+  const [best = null] = frames.sort((a, b) => Number(a.isEarlier) - Number(b.isEarlier) || b.atMs - a.atMs);
+  return best;
 }
 
 /**

@@ -1,0 +1,104 @@
+// Knows: when to look for the code that blocks an event loop. Must not: look into a process itself.
+import { lookAtActivity, readActivityKind } from '../host/activity-kind.js';
+import { MINUTE_MS } from './incidents.js';
+import { BLOCKS_KEPT_MS } from './worker-kinds.js';
+
+/** @import { Clock } from '../host/clock.js' */
+/** @import { WorkerFacts } from './facts.js' */
+
+/**
+ * @typedef {object} TakenFrame
+ * @property {string} instanceId
+ * @property {number} atMs  Wall clock.
+ * @property {string | null} where  Like `render (report.js:31)`. Null: no code of the app.
+ * @property {string[]} stack  The innermost frame first.
+ */
+
+const BLOCKED_MS = 5_000;
+/** If blocks come and go, the next one may be short. */
+const AGAIN_MS = 2_000;
+/** A worker is looked into at most this often. */
+const APART_MS = 10 * MINUTE_MS;
+/** The kernel counts CPU time in steps of 10 ms. */
+const LOOK_MS = 250;
+
+/** On a busy machine, a worker that computes gets little CPU. */
+const RUNS = new Set(['computes', 'no-cpu']);
+
+/**
+ * @param {object} o
+ * @param {Pick<Clock, 'nowMs' | 'after'>} o.clock
+ * @param {() => boolean} o.areTaken  The setting.
+ * @param {(id: number) => Promise<{ where: string | null, stack: string[] } | null>} o.take  Of the
+ *   worker with this id.
+ * @param {typeof lookAtActivity} o.look
+ * @param {() => void} o.onTaken
+ * @param {(worker: WorkerFacts, message: string) => void} o.onFailed
+ */
+export function createFrames({ clock, areTaken, take, look, onTaken, onFailed }) {
+  /** The last try, by instance. @type {Map<string, { atMs: number, frame: TakenFrame | null }>} */
+  const tries = new Map();
+  let isBusy = false;
+
+  /** @param {WorkerFacts} worker */
+  function isDue({ instanceId, status, isNode, reportAgeMs, blocks }) {
+    const ageMs = reportAgeMs ?? 0;
+    if (instanceId === null || !isNode || status !== 'online' || ageMs < (blocks.length > 0 ? AGAIN_MS : BLOCKED_MS))
+      return false;
+    const triedMs = tries.get(instanceId)?.atMs ?? -Infinity;
+    const nowMs = clock.nowMs();
+    return nowMs - triedMs >= APART_MS && triedMs < nowMs - ageMs;
+  }
+
+  /** @param {WorkerFacts} worker */
+  async function attempt(worker) {
+    const { id, pid } = worker;
+    const before = look(pid);
+    await new Promise((resolve) => clock.after(LOOK_MS, () => resolve(undefined)));
+    const after = look(pid);
+    // A worker that waits in a system call runs no JavaScript, so the inspector does not open.
+    if (!before || !after || !RUNS.has(readActivityKind(before, after))) return;
+    const instanceId = /** @type {string} */ (worker.instanceId);
+    tries.set(instanceId, { atMs: clock.nowMs(), frame: null });
+    try {
+      const found = await take(id);
+      if (found) tries.set(instanceId, { atMs: clock.nowMs(), frame: { instanceId, atMs: clock.nowMs(), ...found } });
+      if (found) onTaken();
+    } catch (error) {
+      onFailed(worker, /** @type {Error} */ (error).message);
+    }
+  }
+
+  return {
+    /**
+     * @param {string} instanceId
+     * @param {number} ageMs  Of its last report.
+     * @returns {TakenFrame | null}  Null also if it is of a block that is forgotten.
+     */
+    of(instanceId, ageMs) {
+      const { frame = null } = tries.get(instanceId) ?? {};
+      return frame && clock.nowMs() - frame.atMs < Math.max(BLOCKS_KEPT_MS, ageMs) ? frame : null;
+    },
+    /** @param {TakenFrame[]} frames  Taken by an earlier control. */
+    restore(frames) {
+      for (const frame of frames) tries.set(frame.instanceId, { atMs: frame.atMs, frame });
+    },
+    /**
+     * Looks into at most one worker at a time: the one that is blocked longest.
+     * @param {WorkerFacts[]} workers  Of apps with a blocked event loop whose cause is not known yet.
+     */
+    consider(workers) {
+      if (isBusy || !areTaken()) return;
+      const [worst] = workers.filter(isDue).sort((a, b) => (b.reportAgeMs ?? 0) - (a.reportAgeMs ?? 0));
+      if (!worst) return;
+      isBusy = true;
+      void attempt(worst).finally(() => {
+        isBusy = false;
+      });
+    },
+    /** @param {(instanceId: string) => boolean} isThere */
+    forget(isThere) {
+      for (const instanceId of tries.keys()) if (!isThere(instanceId)) tries.delete(instanceId);
+    },
+  };
+}
