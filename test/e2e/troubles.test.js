@@ -42,7 +42,8 @@ test.runIf(process.platform === 'linux')(
     const app = await home.app('spins', { name: 'api', env: { UNTIL: until } });
     const [pid] = await app.pids();
     await app.get('/spin');
-    await home.waitFor('the frame', async () => (await home.nclust('why', '--json')).json()[0]?.evidence.frame);
+    const findFrame = async () => (await home.nclust('why', '--json')).json()[0]?.evidence.frame;
+    await home.waitFor('the frame', findFrame, { deadlineMs: 30_000 });
     const [{ evidence }] = (await home.nclust('why', '--json')).json();
     const { where, isEarlier, stack } = evidence.frame;
     expect(isEarlier).toBe(false);
@@ -73,7 +74,9 @@ test.runIf(process.platform === 'linux')('an app that handles SIGUSR1 gets no si
     setInterval(() => {}, 1_000_000);`;
   await home.nclust('start', home.place('runs-code'), '--name', 'own', { env: { CODE: code, UNTIL: until } });
   const managerLog = () => readFileSync(join(home.home, 'nclust.log'), 'utf8');
-  await home.waitFor('the refusal', () => managerLog().includes('handles SIGUSR1 itself'));
+  await home.waitFor('the refusal', () => managerLog().includes('handles SIGUSR1 itself'), {
+    deadlineMs: 30_000,
+  });
   writeFileSync(until, '');
   const output = async () => (await home.nclust('logs', 'own', '--nostream')).stdout;
   await home.waitFor('the end of the block', async () => (await output()).includes('it is free'));
