@@ -21,7 +21,7 @@
  * @property {string[]} stack  The innermost frame first.
  * @property {string} instanceId
  * @property {number} atMs
- * @property {boolean} isEarlier  Of an earlier block than the present one.
+ * @property {boolean} isEarlier  It was taken in an earlier block.
  */
 
 /**

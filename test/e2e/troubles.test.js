@@ -48,7 +48,10 @@ test.runIf(process.platform === 'linux')(
     const { where, isEarlier, stack } = evidence.frame;
     expect(isEarlier).toBe(false);
     expect(where).toMatch(/^spin(?:UntilThere)? \(spins\.js:\d+\)$/);
-    const line = readFileSync(app.script, 'utf8').split('\n').findIndex((one) => one.includes('while (!fs.exists')) + 1;
+    const line =
+      readFileSync(app.script, 'utf8')
+        .split('\n')
+        .findIndex((one) => one.includes('while (!fs.exists')) + 1;
     expect(stack.join('\n')).toContain(`spinUntilThere (${app.script}:${line}:`);
     const { stdout } = await home.nclust('why');
     expect(stdout).toContain(`its event loop has been blocked for`);
@@ -64,21 +67,24 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test.runIf(process.platform === 'linux')('an app that handles SIGUSR1 gets no signal when its loop blocks', async () => {
-  const home = await sandbox();
-  const until = join(home.work, 'until');
-  const code = `
+test.runIf(process.platform === 'linux')(
+  'an app that handles SIGUSR1 gets no signal when its loop blocks',
+  async () => {
+    const home = await sandbox();
+    const until = join(home.work, 'until');
+    const code = `
     process.on('SIGUSR1', () => console.log('it got SIGUSR1'));
     const { existsSync } = require('node:fs');
     setTimeout(() => { while (!existsSync(process.env.UNTIL)); console.log('it is free'); }, 3_000);
     setInterval(() => {}, 1_000_000);`;
-  await home.nclust('start', home.place('runs-code'), '--name', 'own', { env: { CODE: code, UNTIL: until } });
-  const managerLog = () => readFileSync(join(home.home, 'nclust.log'), 'utf8');
-  await home.waitFor('the refusal', () => managerLog().includes('handles SIGUSR1 itself'), {
-    deadlineMs: 30_000,
-  });
-  writeFileSync(until, '');
-  const output = async () => (await home.nclust('logs', 'own', '--nostream')).stdout;
-  await home.waitFor('the end of the block', async () => (await output()).includes('it is free'));
-  expect(await output()).not.toContain('it got SIGUSR1');
-});
+    await home.nclust('start', home.place('runs-code'), '--name', 'own', { env: { CODE: code, UNTIL: until } });
+    const managerLog = () => readFileSync(join(home.home, 'nclust.log'), 'utf8');
+    await home.waitFor('the refusal', () => managerLog().includes('handles SIGUSR1 itself'), {
+      deadlineMs: 30_000,
+    });
+    writeFileSync(until, '');
+    const output = async () => (await home.nclust('logs', 'own', '--nostream')).stdout;
+    await home.waitFor('the end of the block', async () => (await output()).includes('it is free'));
+    expect(await output()).not.toContain('it got SIGUSR1');
+  },
+);

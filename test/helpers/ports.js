@@ -51,6 +51,7 @@ export function loopbackPorts(pid) {
     .map(([, local]) => Number.parseInt(local.split(':')[1], 16));
 }
 
+/** @param {string} path */
 function linkTarget(path) {
   try {
     return readlinkSync(path);

@@ -214,7 +214,8 @@ test.each(MODES)('%s: the inspector is opened on request, on a port of its own, 
 
 test.each(MODES)('%s: the app does not see that the address of its inspector is secret', async (mode) => {
   const keeper = await realKeeper();
-  const code = `console.log('found', JSON.stringify([process.execArgv, process.debugPort, process.env.NODE_OPTIONS]));${STAYS}`;
+  const seen = '[process.execArgv, process.debugPort, process.env.NODE_OPTIONS]';
+  const code = `console.log('found', JSON.stringify(${seen}));${STAYS}`;
   const execArgv = ['--no-warnings', '--inspect-publish-uid=stderr'];
   await keeper.spawnNode('one', 'runs-code', { mode, execArgv, env: { CODE: code } });
   await keeper.says('one', 'found');

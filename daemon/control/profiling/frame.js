@@ -52,7 +52,8 @@ export async function takeFrame(context, target) {
     if (url === null) throw new Error('Node.js did not open its inspector');
     const stack = await readStack(url);
     const cwd = findApp(context.control.registry.desired, worker.name)?.spec.cwd ?? null;
-    const { frame: where = null } = findErrorLine(['Error: blocked', ...stack.map((one) => `    at ${one}`)], cwd) ?? {};
+    const { frame: where = null } =
+      findErrorLine(['Error: blocked', ...stack.map((one) => `    at ${one}`)], cwd) ?? {};
     return stack.length === 0 ? null : { where, stack };
   } finally {
     end();

@@ -39,11 +39,12 @@ export async function openInspector(context, { target, isOver }, { subscriptions
 
 /**
  * Opens the inspector even if the event loop is blocked, because Node.js handles SIGUSR1 in another
- * thread. Node.js prints the address on stderr. Control removes these lines from the log of the app.
+ * thread. Node.js prints the address on stderr. Control takes these lines out of the log of the
+ * app.
  * @param {InspectorContext} context
  * @param {Worker} worker
- * @returns {Promise<{ url: string | null, end: () => void }>}  Null: Node.js does not open it, because
- *   it runs native code, or because it is already open. Rejects with an NclustError.
+ * @returns {Promise<{ url: string | null, end: () => void }>}  Null: Node.js does not open it,
+ *   because it runs native code, or because it is already open. Rejects with an NclustError.
  */
 export async function openBySignal(context, worker) {
   const { parts } = context;

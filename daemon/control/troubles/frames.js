@@ -1,5 +1,5 @@
 // Knows: when to look for the code that blocks an event loop. Must not: look into a process itself.
-import { lookAtActivity, readActivityKind } from '../host/activity-kind.js';
+import { readActivityKind } from '../host/activity-kind.js';
 import { MINUTE_MS } from './incidents.js';
 import { BLOCKS_KEPT_MS } from './worker-kinds.js';
 
@@ -31,7 +31,7 @@ const RUNS = new Set(['computes', 'no-cpu']);
  * @param {() => boolean} o.areTaken  The setting.
  * @param {(id: number) => Promise<{ where: string | null, stack: string[] } | null>} o.take  Of the
  *   worker with this id.
- * @param {typeof lookAtActivity} o.look
+ * @param {typeof import('../host/activity-kind.js').lookAtActivity} o.look
  * @param {() => void} o.onTaken
  * @param {(worker: WorkerFacts, message: string) => void} o.onFailed
  */
@@ -85,7 +85,7 @@ export function createFrames({ clock, areTaken, take, look, onTaken, onFailed })
     },
     /**
      * Looks into at most one worker at a time: the one that is blocked longest.
-     * @param {WorkerFacts[]} workers  Of apps with a blocked event loop whose cause is not known yet.
+     * @param {WorkerFacts[]} workers  Their apps have a blocked loop, and its code is not known yet.
      */
     consider(workers) {
       if (isBusy || !areTaken()) return;

@@ -231,7 +231,7 @@ function findBlocked(own, nowMs) {
 /**
  * @param {WorkerFacts[]} own
  * @param {number} nowMs
- * @returns {Evidence['loop-blocked']['frame']}  Of a block that lasts, else the last one.
+ * @returns {Evidence['loop-blocked']['frame']}  The one of a block that lasts, else the last one.
  */
 function findFrame(own, nowMs) {
   const frames = own.flatMap((worker) => {

@@ -57,7 +57,14 @@ export function createRig({ seed = 0 } = {}) {
     detached: [],
     flushed: [],
     reopened: [],
-    settings: { entries: () => ({}), set: () => {}, unset: () => false, limitsOf: () => ({}), notices: () => [], troubles: () => ({ areFramesTaken: true }) },
+    settings: {
+      entries: () => ({}),
+      set: () => {},
+      unset: () => false,
+      limitsOf: () => ({}),
+      notices: () => [],
+      troubles: () => ({ areFramesTaken: true }),
+    },
     preflight: () => {},
     /** By path. */
     files: {},

@@ -4,8 +4,9 @@ import { WebSocketServer } from 'ws';
 import { takeFrame } from '../../../../daemon/control/profiling/frame.js';
 import { createRig } from '../control-rig.js';
 
-/** @param {(message: any) => any} answer  The result of each message to the inspector. */
-async function blocked(answer) {
+/** @param {((message: any) => any) | null} first  The result of each message to the inspector. */
+async function blocked(first) {
+  const answer = { with: first };
   const rig = createRig();
   await rig.boot();
   await Promise.all([rig.start({ name: 'api' }), rig.turn(2_000)]);
@@ -18,7 +19,7 @@ async function blocked(answer) {
     socket.on('message', (data) => {
       const { id, params } = JSON.parse(String(data));
       if (params.expression.includes('.close()')) return socket.close();
-      socket.send(JSON.stringify({ id, result: answer(params) }));
+      socket.send(JSON.stringify({ id, result: answer.with(params) }));
     }),
   );
   const said = [];
@@ -34,15 +35,17 @@ async function blocked(answer) {
     print = onUrl;
     return () => {};
   };
-  return { instance, said, take: () => takeFrame(rig.context, '0'), cwd: rig.control.registry.desired.apps[0].spec.cwd };
+  const { cwd } = rig.control.registry.desired.apps[0].spec;
+  return { instance, said, take: () => takeFrame(rig.context, '0'), cwd, answer };
 }
 
-const stackOf = (...lines) => () => ({ result: { value: lines.join('\n') } });
+const stackOf =
+  (...lines) =>
+  () => ({ result: { value: lines.join('\n') } });
 
 test.runIf(process.platform === 'linux')('the frame is the innermost one outside of packages and Node.js', async () => {
-  let stack;
-  const { take, cwd, said } = await blocked(() => stack());
-  stack = stackOf(
+  const { take, cwd, said, answer } = await blocked(null);
+  answer.with = stackOf(
     '<anonymous>:6:12',
     '<anonymous>:11:3',
     'JSON.parse (<anonymous>)',

@@ -237,14 +237,17 @@ test.runIf(process.platform === 'linux')('an inspector that opens too late is cl
   expect(said).toEqual(['hide', 'SIGUSR1', 'shut', 'show']);
 });
 
-test.runIf(process.platform === 'linux')('a second client waits until the first one has closed the inspector', async () => {
-  const { rig, call, client, said } = await breakIn({ url: URL });
-  call(false);
-  await rig.turn(1);
-  const second = call(false);
-  await rig.turn(1_000);
-  expect([second.state, said.filter((one) => one === 'SIGUSR1')]).toEqual(['pending', ['SIGUSR1']]);
-  for (const end of client.subscriptions.values()) end();
-  await rig.turn(1);
-  expect([second.result?.url, said.filter((one) => one === 'SIGUSR1').length]).toEqual([URL, 2]);
-});
+test.runIf(process.platform === 'linux')(
+  'a second client waits until the first one has closed its inspector',
+  async () => {
+    const { rig, call, client, said } = await breakIn({ url: URL });
+    call(false);
+    await rig.turn(1);
+    const second = call(false);
+    await rig.turn(1_000);
+    expect([second.state, said.filter((one) => one === 'SIGUSR1')]).toEqual(['pending', ['SIGUSR1']]);
+    for (const end of client.subscriptions.values()) end();
+    await rig.turn(1);
+    expect([second.result?.url, said.filter((one) => one === 'SIGUSR1').length]).toEqual([URL, 2]);
+  },
+);

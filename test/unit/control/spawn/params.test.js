@@ -132,7 +132,7 @@ test('a program that is not started as Node.js gets a channel, and the preload i
   expect(exec('/usr/bin/python3')).toMatchObject({ hasChannel: false, hasPreload: false });
 });
 
-test('the address of the inspector is secret if the label says so', () => {
+test('the address of the inspector is secret if the label asks for it', () => {
   const spec = makeSpec({ interpreterArgs: ['--no-warnings'] });
   const label = { ...createLabel(spec, place, { spawns: 4, logs: '/h/logs' }), hasSecretInspector: true };
   const { execArgv } = spawnParams(spec, place, { instanceId: 'i', home: '/h', label, secrets: {} });

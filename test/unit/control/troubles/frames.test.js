@@ -9,7 +9,6 @@ let clock;
 let taken;
 let failed;
 let frames;
-/** What each look at the process finds. */
 let state;
 let isOn;
 let take;

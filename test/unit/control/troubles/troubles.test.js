@@ -139,7 +139,9 @@ test('the code that blocks a loop is in the trouble and in its end, and survives
   expect(await troubles()).toMatchObject([{ kind: 'loop-blocked', evidence: { frame: found } }]);
   await rig.boot();
   await rig.turn(8_000);
-  expect(await troubles()).toMatchObject([{ kind: 'loop-blocked', evidence: { frame: { where: 'render (report.js:31)' } } }]);
+  expect(await troubles()).toMatchObject([
+    { kind: 'loop-blocked', evidence: { frame: { where: 'render (report.js:31)' } } },
+  ]);
   await report(40);
   expect(await troubles()).toEqual([]);
   expect(asked).toEqual([0]);
