@@ -33,6 +33,8 @@ import { NO_HTTP } from './usual.js';
  * @property {ListenFailure | null} listenFailure  Null: none, or it listens elsewhere.
  * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
  * @property {number} wallTimes  Garbage collections in a row that left the heap nearly full.
+ * @property {number} silentMs  Time since its last report. An idle worker reports less often, and
+ *   `reportAgeMs` takes this into account.
  * @property {TakenFrame | null} frame  The code that blocked its event loop.
  */
 
@@ -130,6 +132,7 @@ export function createFacts({ control, metrics, logs, readHttp, frameOf }) {
             listenFailure: findListenFailure(registry, slot, seat),
             blocks: own.blocks,
             wallTimes: own.wallTimes,
+            silentMs: nowMs - (metrics.trackOf(sample.instanceId ?? '')?.seenAtMs ?? nowMs),
             frame: sample.instanceId === null ? null : frameOf(sample.instanceId, sample.reportAgeMs ?? 0),
           });
         }),

@@ -1,5 +1,6 @@
 // Knows: when to look for the code that blocks an event loop. Must not: look into a process itself.
 import { readActivityKind } from '../host/activity-kind.js';
+import { isBlocked } from '../metrics/reports.js';
 import { MINUTE_MS } from './incidents.js';
 import { BLOCKS_KEPT_MS } from './worker-kinds.js';
 
@@ -41,32 +42,51 @@ export function createFrames({ clock, areTaken, take, look, onTaken, onFailed })
   let isBusy = false;
 
   /** @param {WorkerFacts} worker */
-  function isDue({ instanceId, status, isNode, reportAgeMs, blocks }) {
-    const ageMs = reportAgeMs ?? 0;
-    if (instanceId === null || !isNode || status !== 'online' || ageMs < (blocks.length > 0 ? AGAIN_MS : BLOCKED_MS))
-      return false;
+  function isDue(worker) {
+    const { instanceId, status, isNode, blocks, silentMs } = worker;
+    const ageMs = worker.reportAgeMs ?? 0;
+    const isLong = blocks.length > 0 ? ageMs >= AGAIN_MS : isBlocked(worker) && silentMs >= BLOCKED_MS;
+    if (instanceId === null || !isNode || status !== 'online' || !isLong) return false;
     const triedMs = tries.get(instanceId)?.atMs ?? -Infinity;
     const nowMs = clock.nowMs();
-    return nowMs - triedMs >= APART_MS && triedMs < nowMs - ageMs;
+    return nowMs - triedMs >= APART_MS && triedMs < nowMs - silentMs;
+  }
+
+  /**
+   * A worker that waits in a system call runs no JavaScript, so its inspector does not open.
+   * @param {WorkerFacts[]} workers
+   * @returns {Promise<WorkerFacts[]>}  Those that run, one for each app.
+   */
+  async function findRunning(workers) {
+    const looks = workers.map((worker) => ({ worker, before: look(worker.pid) }));
+    await new Promise((resolve) => clock.after(LOOK_MS, () => resolve(undefined)));
+    const running = looks.flatMap(({ worker, before }) => {
+      const after = look(worker.pid);
+      return before && after && RUNS.has(readActivityKind(before, after)) ? worker : [];
+    });
+    // The last one of an app wins: the one that is blocked longest.
+    const sorted = running.sort((a, b) => a.silentMs - b.silentMs);
+    return [...new Map(sorted.map((worker) => [worker.name, worker])).values()];
   }
 
   /** @param {WorkerFacts} worker */
   async function attempt(worker) {
-    const { id, pid } = worker;
-    const before = look(pid);
-    await new Promise((resolve) => clock.after(LOOK_MS, () => resolve(undefined)));
-    const after = look(pid);
-    // A worker that waits in a system call runs no JavaScript, so the inspector does not open.
-    if (!before || !after || !RUNS.has(readActivityKind(before, after))) return;
     const instanceId = /** @type {string} */ (worker.instanceId);
     tries.set(instanceId, { atMs: clock.nowMs(), frame: null });
     try {
-      const found = await take(id);
-      if (found) tries.set(instanceId, { atMs: clock.nowMs(), frame: { instanceId, atMs: clock.nowMs(), ...found } });
-      if (found) onTaken();
+      const found = await take(worker.id);
+      const atMs = clock.nowMs();
+      if (!found) return;
+      tries.set(instanceId, { atMs, frame: { instanceId, atMs, ...found } });
+      onTaken();
     } catch (error) {
       onFailed(worker, /** @type {Error} */ (error).message);
     }
+  }
+
+  /** @param {WorkerFacts[]} workers */
+  async function attemptAll(workers) {
+    await Promise.all((await findRunning(workers)).map(attempt));
   }
 
   return {
@@ -84,15 +104,14 @@ export function createFrames({ clock, areTaken, take, look, onTaken, onFailed })
       for (const frame of frames) tries.set(frame.instanceId, { atMs: frame.atMs, frame });
     },
     /**
-     * Looks into at most one worker at a time: the one that is blocked longest.
+     * Looks into one worker of each app, because a trouble shows one frame.
      * @param {WorkerFacts[]} workers  Their apps have a blocked loop, and its code is not known yet.
      */
     consider(workers) {
-      if (isBusy || !areTaken()) return;
-      const [worst] = workers.filter(isDue).sort((a, b) => (b.reportAgeMs ?? 0) - (a.reportAgeMs ?? 0));
-      if (!worst) return;
+      const due = isBusy || !areTaken() ? [] : workers.filter(isDue);
+      if (due.length === 0) return;
       isBusy = true;
-      void attempt(worst).finally(() => {
+      void attemptAll(due).finally(() => {
         isBusy = false;
       });
     },

@@ -28,7 +28,9 @@ beforeEach(() => {
       taken.push(id);
       return take(id);
     },
-    look: () => {
+    look: (pid) => {
+      // The process 2 always waits.
+      if (pid === 2) return { atMono: clock.nowMs(), state: 'S', cpuMs: 0, delayMs: 0 };
       if (state.usesCpu) cpuMs += 240;
       return { atMono: clock.nowMs(), state: state.state, cpuMs, delayMs: 0 };
     },
@@ -43,7 +45,9 @@ const worker = (ageMs, more = {}) => ({
   instanceId: 'one',
   status: 'online',
   isNode: true,
+  name: 'api',
   reportAgeMs: ageMs,
+  silentMs: ageMs,
   blocks: [],
   ...more,
 });
@@ -131,17 +135,37 @@ test('a failure is reported once, and not tried again', async () => {
   expect(frames.of('one', 20 * S)).toBe(null);
 });
 
-test('one worker is looked into at a time, first the one that is blocked longest', async () => {
+test('one worker of each app is looked into: the one that is blocked longest', async () => {
   let finish = () => {};
-  take = () => new Promise((resolve) => (finish = () => resolve(null)));
-  const both = [worker(6 * S), worker(9 * S, { id: 1, instanceId: 'two' })];
-  await consider(...both);
-  await consider(...both);
-  expect(taken).toEqual([1]);
+  take = async (id) => {
+    if (id === 2) await new Promise((resolve) => (finish = resolve));
+    return null;
+  };
+  const all = [
+    worker(6 * S),
+    worker(9 * S, { id: 1, instanceId: 'two' }),
+    worker(7 * S, { id: 2, instanceId: 'three', name: 'other' }),
+  ];
+  await consider(...all);
+  await consider(...all);
+  expect(taken).toEqual([1, 2]);
   finish();
   await settle();
-  await consider(...both);
-  expect(taken).toEqual([1, 0]);
+  await consider(...all);
+  expect(taken).toEqual([1, 2, 0]);
+});
+
+test('a worker that waits does not hold up the others', async () => {
+  const waits = worker(20 * S, { id: 1, pid: 2, instanceId: 'two', name: 'other' });
+  await consider(waits, worker(6 * S));
+  expect(taken).toEqual([0]);
+});
+
+test('an idle worker reports less often, so its silence counts when its loop is blocked', async () => {
+  await consider(worker(2_500, { silentMs: 6_500 }));
+  expect(taken).toEqual([]);
+  await consider(worker(3_500, { silentMs: 7_500 }));
+  expect(taken).toEqual([0]);
 });
 
 test('a frame that an earlier control has taken counts', async () => {
