@@ -55,6 +55,9 @@ export const WORKER_KINDS = {
         workers.filter((worker) => isBlocked(worker) || isBlockedAgain(worker, nowMs)),
         nowMs,
       ),
+    // The worker whose frame it is may turn while another one is blocked.
+    carry: (evidence, { frame = null }) =>
+      evidence.frame || !frame ? evidence : { ...evidence, frame: { ...frame, isEarlier: true } },
   },
   'pool-stuck': {
     level: 'bad',
