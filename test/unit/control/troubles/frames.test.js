@@ -87,6 +87,7 @@ test('if the loop was blocked before, 2 s are enough', async () => {
 
 test('the next block within 10 minutes is left alone, and one after that is looked into', async () => {
   await block(6);
+  clock.advance(60 * S);
   await block(6);
   expect(taken).toEqual([0]);
   clock.advance(600 * S);

@@ -280,7 +280,7 @@ describe('the code that blocks a loop', () => {
   const evidenceOf = (standings) => [...standings.values()][0].trouble.evidence;
   const blocked = (frames) => app({ workers: frames.map((one) => worker({ reportAgeMs: 9 * S, frame: one })) });
 
-  test('is that of the present block, else the last one', () => {
+  test('the frame is that of the present block, else the last one', () => {
     const present = last(blocked([frame(NOW - 60 * S, 'old'), frame(NOW - 4 * S, 'now'), null]));
     expect(evidenceOf(present).frame).toMatchObject({ where: 'now', isEarlier: false });
     const earlier = last(blocked([frame(NOW - 60 * S, 'old'), frame(NOW - 90 * S, 'older')]));
@@ -290,7 +290,7 @@ describe('the code that blocks a loop', () => {
     expect(evidenceOf(turns)).toMatchObject({ forMs: null, frame: { where: 'now' } });
   });
 
-  test('stays until the trouble ends, also when its worker turns before the others', () => {
+  test('the frame stays until the trouble ends, also when its worker turns before the others', () => {
     const both = last(blocked([frame(NOW - 4 * S, 'now'), null]));
     const one = last(blocked([null]), { from: both });
     expect(evidenceOf(one).frame).toMatchObject({ where: 'now', isEarlier: true });
