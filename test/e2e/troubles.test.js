@@ -41,6 +41,9 @@ test.runIf(process.platform === 'linux')(
     const until = join(home.work, 'until');
     const app = await home.app('spins', { name: 'api', env: { UNTIL: until } });
     const [pid] = await app.pids();
+    // The report shows that the app does not handle SIGUSR1.
+    const readWorker = async () => (await home.nclust('monit', '--json')).json().workers[0];
+    await home.waitFor('a report', async () => (await readWorker()).heapUsedBytes !== null);
     await app.get('/spin');
     const findFrame = async () => (await home.nclust('why', '--json')).json()[0]?.evidence.frame;
     await home.waitFor('the frame', findFrame, { deadlineMs: 30_000 });

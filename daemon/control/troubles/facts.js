@@ -34,7 +34,7 @@ import { NO_HTTP } from './usual.js';
  * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
  * @property {number} wallTimes  Garbage collections in a row that left the heap nearly full.
  * @property {number} silentMs  Time since its last report. An idle worker reports less often, and
- *   `reportAgeMs` takes this into account.
+ *   `reportAgeMs` takes this into account. 0: no report has come.
  * @property {TakenFrame | null} frame  The code that blocked its event loop.
  */
 

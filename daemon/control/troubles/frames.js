@@ -45,6 +45,7 @@ export function createFrames({ clock, areTaken, take, look, onTaken, onFailed })
   function isDue(worker) {
     const { instanceId, status, isNode, blocks, silentMs } = worker;
     const ageMs = worker.reportAgeMs ?? 0;
+    // Before the first report, control does not know whether the app handles SIGUSR1.
     const isLong = blocks.length > 0 ? ageMs >= AGAIN_MS : isBlocked(worker) && silentMs >= BLOCKED_MS;
     if (instanceId === null || !isNode || status !== 'online' || !isLong) return false;
     const triedMs = tries.get(instanceId)?.atMs ?? -Infinity;

@@ -116,6 +116,7 @@ test.each([
   ['is not a Node.js program', { isNode: false }],
   ['starts', { status: 'launching' }],
   ['has no process', { instanceId: null }],
+  ['has sent no report', { silentMs: 0 }],
 ])('a worker that %s is left alone', async (_what, more) => {
   await block(20, more);
   expect(taken).toEqual([]);
