@@ -225,10 +225,17 @@ function caughtSignals() {
 }
 
 /**
- * Removes the preload from execArgv, because child_process.fork() passes execArgv on to children.
+ * Removes the options of nclust from execArgv, because child_process.fork() passes execArgv on to
+ * children.
  */
 function hidePreload() {
   const { execArgv } = process;
+  const secret = execArgv.indexOf('--inspect-publish-uid=stderr');
+  if (secret !== -1) {
+    execArgv.splice(secret, 1);
+    // node:cluster adds this one at the end if it finds an option for the inspector.
+    if (/^--inspect-port=/.test(execArgv[execArgv.length - 1])) execArgv.pop();
+  }
   const at = execArgv.findIndex((arg, index) => arg === '--require' && execArgv[index + 1] === __filename);
   if (at === -1) return;
   const isAllowed = execArgv[at - 1] === `--allow-fs-read=${__dirname}/*`;

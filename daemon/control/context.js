@@ -128,6 +128,7 @@
  * @property {(given: GivenLimits | null) => LogLimits} limitsOf
  *   Called for each chunk of output, so it must be fast.
  * @property {() => MetricsSettings} metrics
+ * @property {() => { areFramesTaken: boolean }} troubles
  * @property {() => WebSettings} web
  * @property {() => string[]} notices
  */

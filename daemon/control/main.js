@@ -205,7 +205,13 @@ function createApiContext(control, parts) {
     managerLog,
     onTick: parts.oom.refresh,
   });
-  const troubles = createTroubles({ control, parts, metrics, past: readLastEvents(paths.events, RECALLED_BYTES) });
+  const troubles = createTroubles({
+    control,
+    parts,
+    metrics,
+    past: readLastEvents(paths.events, RECALLED_BYTES),
+    takeFrame: async (id) => (await import('./profiling/frame.js')).takeFrame({ control, parts }, String(id)),
+  });
   const exports = createExports({
     metrics,
     troubles: troubles.list,

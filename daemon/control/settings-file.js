@@ -99,6 +99,7 @@ export function createSettings(file, nowMs) {
         otlpIntervalMs: values['metrics.otlp_interval'],
       };
     },
+    troubles: () => ({ areFramesTaken: look().values['troubles.frames'] === 'true' }),
     web() {
       const { values } = look();
       return {

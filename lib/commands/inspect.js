@@ -22,6 +22,9 @@ export async function inspect(context, words, { stop }) {
   return { slot, url, was };
 }
 
+/** Other clients, such as "node inspect", ask the port for the address, and it does not answer. */
+const DEVTOOLS = 'devtools://devtools/bundled/js_app.html?experiments=true&v8only=true&ws=';
+
 /** @param {Inspected} data */
 export function renderInspected({ slot: { id, name, pid }, url, was }) {
   const who = `"${toOneLine(name)}" (id ${id}, pid ${pid})`;
@@ -29,9 +32,9 @@ export function renderInspected({ slot: { id, name, pid }, url, was }) {
   return [
     was === null ? `The inspector of ${who} is on:` : `The inspector of ${who} was on already:`,
     `  ${toOneLine(url)}`,
-    `Connect with: node inspect ${new URL(url).host}`,
-    `or in Chrome: chrome://inspect, with ${new URL(url).host} under "Configure"`,
-    `Anyone who can connect to it can run code in the process. Stop it with: nclust inspect --stop ${id}`,
+    `Open this in Chrome: ${DEVTOOLS}${new URL(url).host}${new URL(url).pathname}`,
+    `or set "websocketAddress" in VS Code.`,
+    `Anyone who knows this address can run code in the process. Stop it with: nclust inspect --stop ${id}`,
     '',
   ].join('\n');
 }

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { explainUnwritable } from '../cli/session/user-file.js';
-import { builtin, withTimeout } from './debugger.js';
+import { builtin, withTimeout } from '../shared/debugger.js';
 
-/** @import { Debugger } from './debugger.js' */
+/** @import { Debugger } from '../shared/debugger.js' */
 /** @import { Kind, Output } from './output-file.js' */
 
 /**

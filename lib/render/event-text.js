@@ -46,8 +46,8 @@ const WORDS = {
   'trigger:cron': ({ by }) => `is reloaded by its cron (${withoutPrefix(by)})`,
   'trigger:failed': ({ by, message }) => `could not be reloaded (${by}): ${message}`,
   'trouble:began': (event) => `needs attention: it ${describeTrouble(/** @type {any} */ (event)).text}`,
-  'trouble:ended': ({ kind, at, sinceMs = at }) =>
-    `trouble over after ${formatCoarse(at - sinceMs)}: it ${describePastTrouble({ kind })}`,
+  'trouble:ended': ({ kind, at, sinceMs = at, evidence }) =>
+    `trouble over after ${formatCoarse(at - sinceMs)}: it ${describePastTrouble({ kind, evidence })}`,
   'manager:ready': ({ version, instances }) =>
     instances > 0
       ? `control of nclust ${version} is back; ${formatCount(instances, 'process', 'processes')} kept running`

@@ -19,7 +19,7 @@ import {
 import { shellQuote } from '../shared/shell-quote.js';
 
 /** @import { ActivityKind } from '../shared/metrics.js' */
-/** @import { Evidence, Kind, Trouble } from '../shared/troubles.js' */
+/** @import { BlockFrame, Evidence, Kind, Trouble } from '../shared/troubles.js' */
 
 /** @type {Record<ActivityKind, string>} */
 const DOING = {
@@ -87,11 +87,13 @@ const WORDS = {
     next: (name) => `nclust logs ${name}`,
   },
   'loop-blocked': {
-    text({ forMs, longestMs, doing }, { times }) {
+    text({ forMs, longestMs, doing, frame }, { times, evidence }) {
+      const where = whereBlocked(evidence);
       if (forMs === null)
-        return `had its event loop blocked ${times} times, for ${formatDelay(longestMs)} at the longest`;
-      const how = doing ? `; ${DOING[doing]}` : '';
-      return `does not answer: its event loop has been blocked for ${formatCoarse(forMs)}${how}`;
+        return `had its event loop blocked ${times} times, for ${formatDelay(longestMs)} at the longest${where}`;
+      const at = where && frame?.isEarlier ? `; the last time it was${where.slice(1)}` : where;
+      const how = doing && !(where && doing === 'computes') ? `; ${DOING[doing]}` : '';
+      return `does not answer: its event loop has been blocked for ${formatCoarse(forMs)}${at}${how}`;
     },
     next: (name, { forMs }) => (forMs === null ? `nclust profile ${name}` : `nclust stack ${name}`),
   },
@@ -196,9 +198,15 @@ const PAST = {
   'log-storm': 'wrote too many error lines',
 };
 
-/** @param {{ kind: string }} trouble  One that has ended. */
-export function describePastTrouble({ kind }) {
-  return /** @type {Record<string, string>} */ (PAST)[kind] ?? `had the trouble "${kind}"`;
+/** @param {{ kind: string, evidence?: any }} trouble  One that has ended. */
+export function describePastTrouble({ kind, evidence }) {
+  const text = /** @type {Record<string, string>} */ (PAST)[kind] ?? `had the trouble "${kind}"`;
+  return `${text}${whereBlocked(evidence)}`;
+}
+
+/** @param {{ frame?: BlockFrame | null } | null} [evidence]  An earlier version sends no frame. */
+function whereBlocked(evidence) {
+  return evidence?.frame?.where ? `, in ${evidence.frame.where}` : '';
 }
 
 /**

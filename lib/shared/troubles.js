@@ -14,6 +14,17 @@
  */
 
 /**
+ * The code that blocked an event loop.
+ * @typedef {object} BlockFrame
+ * @property {string | null} where  Like `render (report.js:31)`: the innermost frame of the app
+ *   outside of its packages. Null: there is none.
+ * @property {string[]} stack  The innermost frame first.
+ * @property {string} instanceId
+ * @property {number} atMs
+ * @property {boolean} isEarlier  It was taken in an earlier block.
+ */
+
+/**
  * By kind.
  * @typedef {object} Evidence
  * @property {DeathsEvidence | {}} errored  Empty: too long ago.
@@ -21,7 +32,7 @@
  * @property {{ failure: ListenFailure }} port-taken
  * @property {{ forMs: number, isProgressing: boolean }} slow-start
  * @property
- *   {{ forMs: number | null, longestMs: number, doing: ActivityKind | null }}
+ *   {{ forMs: number | null, longestMs: number, doing: ActivityKind | null, frame: BlockFrame | null }}
  *   loop-blocked  forMs: null: it turns again.
  * @property {{ forMs: number, requests: number }} pool-stuck
  * @property {{ requests: number, oldestMs: number, isIdle: boolean }} no-progress

@@ -1,6 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sandbox } from '../helpers/sandbox.js';
-import { takePort } from '../helpers/ports.js';
+import { loopbackPorts, takePort } from '../helpers/ports.js';
 
 test('why without an app names each sick app with its cause and the next command, until it is cured', async () => {
   const home = await sandbox();
@@ -70,3 +72,61 @@ test('a signal from outside is not a crash, and each screen shows it at the same
   expect((await home.list())[0]).toMatchObject({ crashes: 0, troubles: [] });
   await app.get();
 });
+
+test.runIf(process.platform === 'linux')(
+  'why and events name the code that blocked a loop, also when the loop turns again',
+  async () => {
+    const home = await sandbox();
+    const until = join(home.work, 'until');
+    const app = await home.app('spins', { name: 'api', env: { UNTIL: until } });
+    const [pid] = await app.pids();
+    // The report shows that the app does not handle SIGUSR1.
+    const readWorker = async () => (await home.nclust('monit', '--json')).json().workers[0];
+    await home.waitFor('a report', async () => (await readWorker()).heapUsedBytes !== null);
+    await app.get('/spin');
+    const findFrame = async () => (await home.nclust('why', '--json')).json()[0]?.evidence.frame;
+    await home.waitFor('the frame', findFrame, { deadlineMs: 30_000 });
+    const [{ evidence }] = (await home.nclust('why', '--json')).json();
+    const { where, isEarlier, stack } = evidence.frame;
+    expect(isEarlier).toBe(false);
+    expect(where).toMatch(/^spin(?:UntilThere)? \(spins\.js:\d+\)$/);
+    const line =
+      readFileSync(app.script, 'utf8')
+        .split('\n')
+        .findIndex((one) => one.includes('while (!fs.exists')) + 1;
+    expect(stack.join('\n')).toContain(`spinUntilThere (${app.script}:${line}:`);
+    const { stdout } = await home.nclust('why');
+    expect(stdout).toContain(`its event loop has been blocked for`);
+    expect(stdout).toContain(`, in ${where}`);
+    writeFileSync(until, '');
+    expect(await app.get()).toEqual({ pid });
+    const events = async () => (await home.nclust('events', '--nostream', '--type', 'trouble:ended')).stdout;
+    await home.waitFor('the end of the trouble', async () => (await events()) !== '');
+    expect(await events()).toContain(`it had a blocked event loop, in ${where}`);
+    // Because of the signal, Node.js opens its inspector once more when the event loop runs again.
+    await home.waitFor('the inspector to be closed', () => loopbackPorts(pid).every((port) => port === app.port));
+    expect((await home.nclust('logs', 'api', '--nostream')).stdout).not.toMatch(/Debugger|For help/);
+  },
+);
+
+test.runIf(process.platform === 'linux')(
+  'an app that handles SIGUSR1 gets no signal when its loop blocks',
+  async () => {
+    const home = await sandbox();
+    const until = join(home.work, 'until');
+    const code = `
+    process.on('SIGUSR1', () => console.log('it got SIGUSR1'));
+    const { existsSync } = require('node:fs');
+    setTimeout(() => { while (!existsSync(process.env.UNTIL)); console.log('it is free'); }, 3_000);
+    setInterval(() => {}, 1_000_000);`;
+    await home.nclust('start', home.place('runs-code'), '--name', 'own', { env: { CODE: code, UNTIL: until } });
+    const managerLog = () => readFileSync(join(home.home, 'nclust.log'), 'utf8');
+    await home.waitFor('the refusal', () => managerLog().includes('handles SIGUSR1 itself'), {
+      deadlineMs: 30_000,
+    });
+    writeFileSync(until, '');
+    const output = async () => (await home.nclust('logs', 'own', '--nostream')).stdout;
+    await home.waitFor('the end of the block', async () => (await output()).includes('it is free'));
+    expect(await output()).not.toContain('it got SIGUSR1');
+  },
+);

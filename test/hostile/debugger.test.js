@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { openInspector } from '../../lib/profile/break-in.js';
@@ -9,18 +8,13 @@ import { KINDS } from '../../lib/profile/output-file.js';
 const ID = '01234567-89ab-cdef-0123-456789abcdef';
 
 /**
- * An app that listens as soon as the manager has sent SIGUSR1, in place of the inspector.
+ * An app that listens in place of the inspector, and prints the address.
  * @param {object} o
- * @param {(request: any, response: any, port: number) => void} [o.list]
  * @param {(socket: any, message: any) => void} [o.answer]
  */
-async function attach(look, { list, answer = () => {} }) {
-  const server = createServer((request, response) => {
-    const { port } = server.address();
-    if (list) return list(request, response, port);
-    response.end(JSON.stringify([{ webSocketDebuggerUrl: `ws://127.0.0.1:${port}/${ID}` }]));
-  });
-  const sockets = new WebSocketServer({ server });
+async function attach(look, { answer = () => {} }) {
+  const sockets = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  await once(sockets, 'listening');
   sockets.on('connection', (socket) => {
     socket.on('error', () => {});
     socket.on('message', (data) => {
@@ -32,15 +26,10 @@ async function attach(look, { list, answer = () => {} }) {
   });
   onTestFinished(async () => {
     for (const socket of sockets.clients) socket.terminate();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    await new Promise((resolve) => sockets.close(resolve));
   });
-  const client = {
-    async request(_method, { isOver }) {
-      if (!isOver) await once(server.listen(0, '127.0.0.1'), 'listening');
-    },
-  };
-  const worker = { id: 0, name: 'api', pid: process.pid, addresses: [] };
+  const client = { request: async () => ({ url: `ws://127.0.0.1:${sockets.address().port}/${ID}` }) };
+  const worker = { id: 0, name: 'api', pid: process.pid };
   return openInspector({ onInterrupt: () => () => {}, printMessage: () => {} }, client, worker, look);
 }
 
@@ -125,45 +114,7 @@ describe.runIf(process.platform === 'linux')('an app that answers in place of th
       socket.send(`{"id":${id},"result":{"profile":${'['.repeat(1e6)}${']'.repeat(1e6)}}}`);
     await expect(take(deep)).rejects.toMatchObject({ code: 'ERR_NCLUST_NOT_REACHABLE' });
   });
-
-  test.each([
-    [
-      'another server',
-      (_, response) => response.end(JSON.stringify([{ webSocketDebuggerUrl: `ws://192.0.2.1:9/${ID}` }])),
-    ],
-    [
-      'another port',
-      (_, response) => response.end(JSON.stringify([{ webSocketDebuggerUrl: `ws://127.0.0.1:9/${ID}` }])),
-    ],
-  ])('a false inspector is asked itself when it names %s', async (_what, list) => {
-    const answer = (socket, message) => {
-      reply({})(socket, message);
-      if (message.method === 'Debugger.pause') socket.send('{"method":"Debugger.paused","params":{}}');
-    };
-    expect(await attach(takeStack, { list, answer })).toEqual([]);
-  });
-
-  test.each([
-    [
-      'redirects',
-      (request, response, port) => response.writeHead(302, { location: `http://127.0.0.1:${port}/x` }).end(),
-    ],
-    ['sends no list', (_request, response) => response.end('null')],
-    ['sends a list without an end', (_request, response) => void endless(response)],
-  ])(
-    'a false inspector counts as one that does not answer if it %s',
-    async (_what, list) => {
-      await expect(attach(takeStack, { list })).rejects.toMatchObject({ code: 'ERR_NCLUST_NO_REPLY' });
-    },
-    20_000,
-  );
 });
-
-function endless(response) {
-  response.on('error', () => {});
-  const more = () => !response.destroyed && response.write(' '.repeat(65_536), () => setImmediate(more));
-  more();
-}
 
 test.each([[null], ['x'], [{ frames: [null, { name: 1 }], resources: 'ab', busy: 'x' }]])(
   'the stack of an agent may be %j',

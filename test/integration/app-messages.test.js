@@ -212,6 +212,16 @@ test.each(MODES)('%s: the inspector is opened on request, on a port of its own, 
   await expect(versionAt(one.url)).rejects.toThrow('ECONNREFUSED');
 });
 
+test.each(MODES)('%s: the app does not see that the address of its inspector is secret', async (mode) => {
+  const keeper = await realKeeper();
+  const seen = '[process.execArgv, process.debugPort, process.env.NODE_OPTIONS]';
+  const code = `console.log('found', JSON.stringify(${seen}));${STAYS}`;
+  const execArgv = ['--no-warnings', '--inspect-publish-uid=stderr'];
+  await keeper.spawnNode('one', 'runs-code', { mode, execArgv, env: { CODE: code } });
+  await keeper.says('one', 'found');
+  expect(keeper.output('one')).toContain('found [["--no-warnings"],0,null]');
+});
+
 /** @param {string} url */
 function versionAt(url) {
   return new Promise((resolve, reject) => {

@@ -19,7 +19,7 @@ const PACKAGES = {
     'ws',
     'yaml',
   ],
-  'lib/shared/': [],
+  'lib/shared/': ['ws'],
   'daemon/control/': ['chokidar', 'croner', 'dayjs', 'dotenv', 'picomatch', 'pidusage', 'ws'],
   'daemon/control/web/page/': ['/uplot.js'],
 };

@@ -32,8 +32,8 @@ export const profilingMethods = {
 
   /** @type {MethodBody} */
   async openInspector(context, params, client) {
-    const question = readParams({ target: text, isOver: toggle, isLeftOpen: toggle }, params);
-    const { openInspector } = await import('../profiling/profile.js');
+    const question = readParams({ target: text, isOver: toggle }, params);
+    const { openInspector } = await import('../profiling/inspector.js');
     return openInspector(context, question, client);
   },
 };

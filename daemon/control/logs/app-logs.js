@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { openAsUser } from '../../../lib/shared/host/as-user.js';
 import { createFollowers } from './followers.js';
 import { NO_FOREGROUND } from './foreground.js';
+import { createInspectorLines } from './inspector-lines.js';
 import { createPipeOpener } from './pipe.js';
 import { createLogStream } from './stream.js';
 import { createTimes } from './times/times.js';
@@ -72,12 +73,20 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {() => void} reopen  Opens all files by their names again.
  * @property {(instanceId: string, name: string) => LogState} describe  Lists the losses of the last
  *   hour.
+ * @property {(instanceId: string, onUrl: (url: string) => void) => () => void} hideInspector  Takes
+ *   the lines of Node.js about its inspector out of stderr, until the returned function is called.
  * @property {() => Map<string, { lines: number, reason: string }>} losing  By app: the lines that are
  *   lost because the last write failed.
  * @property {(hasApp: (name: string) => boolean) => string[]} notices  Leaves out deleted apps.
  */
 
-/** @typedef {{ stream: LogStream, reader: PipeReader | null, isWaiting: boolean }} Tap */
+/**
+ * @typedef {object} Tap
+ * @property {LogStream} stream
+ * @property {PipeReader | null} reader
+ * @property {boolean} isWaiting
+ * @property {ReturnType<typeof createInspectorLines>} inspectorLines
+ */
 /** @typedef {{ place: LogPlace, taps: Tap[] }} Attached */
 
 /**
@@ -123,7 +132,12 @@ export function createAppLogs({
   function newlyAttached(place, isAdopted) {
     /** @type {Attached} */
     const one = { place, taps: [] };
-    one.taps = STREAMS.map((name) => ({ stream: getStream(one, name), reader: null, isWaiting: false }));
+    one.taps = STREAMS.map((name) => ({
+      stream: getStream(one, name),
+      reader: null,
+      isWaiting: false,
+      inspectorLines: createInspectorLines(),
+    }));
     if (isAdopted) for (const { stream } of one.taps) stream.adopt();
     return one;
   }
@@ -173,7 +187,7 @@ export function createAppLogs({
     if (pipe === null || tap.reader?.isOpen() || !attached.get(instanceId)?.taps.includes(tap)) return;
     tap.isWaiting = false;
     try {
-      tap.reader = openPipe(pipe, (chunk) => tap.stream.write(chunk));
+      tap.reader = openPipe(pipe, (chunk) => tap.stream.write(tap.inspectorLines.takeOut(chunk)));
     } catch (error) {
       // The pipe does not exist: the keeper is gone, and no process writes to the pipe.
       if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return;
@@ -207,6 +221,8 @@ export function createAppLogs({
       attached.delete(instanceId);
       shippers.release(instanceId);
     },
+    hideInspector: (instanceId, onUrl) =>
+      attached.get(instanceId)?.taps[STREAMS.indexOf('err')].inspectorLines.hide(onUrl) ?? (() => {}),
     follow: followers.add,
     heldFrom: followers.heldFrom,
     positionOf: (path) => files.fileAt(path)?.position() ?? null,

@@ -2,7 +2,7 @@ import { withoutChannel } from '../../../lib/app-spec/channel.js';
 import { KeeperLost } from '../keeper-link/link.js';
 import { tell } from '../keeper-link/tell.js';
 import { isOnProbation } from '../rollout/readiness.js';
-import { createLabel, spawnParams, stopSettings } from '../spawn/params.js';
+import { canHideInspector, createLabel, spawnParams, stopSettings } from '../spawn/params.js';
 import { finishSlot } from '../state/changes.js';
 import { findApp, getSpec } from '../state/desired.js';
 import { takeTurn } from '../state/keeper-deaths.js';
@@ -55,6 +55,7 @@ function spawn(context, seat) {
   const label = {
     ...createLabel(spec, seat, { spawns: history.spawns, logs: parts.logsFolder, scope: app.scope }),
     ...(isGated ? { isGated } : {}),
+    ...(parts.settings.troubles().areFramesTaken && canHideInspector(spec) ? { hasSecretInspector: true } : {}),
     ...(hasNoChannel ? { hasNoChannel } : {}),
   };
   seat.instanceId = instanceId;

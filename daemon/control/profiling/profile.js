@@ -1,6 +1,5 @@
 // Knows: how to get a profile, a stack or a debugger of one worker, for a limited time. Must not:
-// leave an inspector open that this file has opened.
-import { hasSignal } from '../../../lib/shared/daemon/home-processes.js';
+// leave an inspector open that this folder has opened.
 import { NclustError } from '../../../lib/shared/errors.js';
 import { ask } from '../app-channel/ask-process.js';
 import { describeSlot, explainSilence, findWorker, isBlocked } from './worker.js';
@@ -86,75 +85,6 @@ export async function sampleStack(context, { target, durationMs }) {
   const asked = ask(context, worker, 'profile', { question: { step: 'stack', durationMs } }, durationMs + EXTRA_MS);
   const { stack } = unwrap(worker, await explainSilence(worker, asked));
   return { slot: describeSlot(worker), stack };
-}
-
-/**
- * Opens the inspector even if the event loop is blocked, because Node.js handles SIGUSR1 in another
- * thread. After the client has sent `isOver` or disconnected, the worker closes the inspector as
- * soon as its event loop runs.
- * @param {ApiContext} context
- * @param {{ target: string, isOver: boolean, isLeftOpen: boolean }} question
- *   `isLeftOpen`: the inspector was open before, and stays open.
- * @param {Pick<Client, 'subscriptions' | 'signal'>} client
- * @returns {Promise<object>}
- */
-export async function openInspector(context, { target, isOver, isLeftOpen }, { subscriptions, signal }) {
-  const worker = findWorker(context, target);
-  const subscription = `break-in-${worker.id}`;
-  // Ignores errors: the worker has exited, reads this later, or is replaced with its keeper.
-  const shut = () => void ask(context, worker, 'profile', { question: { step: 'shut' } }, 0).catch(() => {});
-  if (isOver || isLeftOpen) {
-    subscriptions.delete(subscription);
-    if (isOver) shut();
-    return { slot: describeSlot(worker) };
-  }
-  assertCatchesSignal(worker);
-  await assertNoOwnHandler(context, worker);
-  if (signal.aborted) return { slot: describeSlot(worker) };
-  subscriptions.set(subscription, shut);
-  await ask(context, worker, 'signal', { signal: 'SIGUSR1' });
-  return { slot: describeSlot(worker) };
-}
-
-/**
- * Throws if the process does not catch SIGUSR1, because the signal would end the process. Also
- * throws on systems other than Linux.
- * @param {Worker} worker
- */
-function assertCatchesSignal(worker) {
-  const { pid } = worker.instance;
-  if (process.platform !== 'linux')
-    throw refusal(worker, 'does not answer, and nclust can inspect such a process only on Linux', `sample ${pid}`);
-  if (!hasSignal(pid, 'SigCgt', 'SIGUSR1'))
-    throw refusal(
-      worker,
-      'does not answer, and a debugger cannot attach: it has only just started, or its Node.js runs ' +
-        'with --disable-sigusr1',
-      `gdb -p ${pid}`,
-    );
-}
-
-/**
- * @param {ApiContext} context
- * @param {Worker} worker
- */
-async function assertNoOwnHandler(context, worker) {
-  const { reports } = await ask(context, worker, 'reports', {});
-  if (!reports[worker.instance.instanceId]?.ownsUsr1) return;
-  throw refusal(
-    worker,
-    'does not answer, and handles SIGUSR1 itself, so a debugger cannot attach',
-    `gdb -p ${worker.instance.pid}`,
-  );
-}
-
-/**
- * @param {Worker} worker
- * @param {string} what
- * @param {string} hint
- */
-function refusal({ id, name }, what, hint) {
-  return new NclustError('ERR_NCLUST_NOT_REACHABLE', `"${name}" (id ${id}) ${what}.`, { hint, data: { id, name } });
 }
 
 const FILE_ERROR = /^E(ACCES|DQUOT|EXIST|FBIG|IO|LOOP|MFILE|NOENT|NOSPC|NOTDIR|PERM|ROFS)$/;

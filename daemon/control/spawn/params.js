@@ -3,7 +3,7 @@
 import { isWayTrusted, readUser } from '../../../lib/shared/host/as-user.js';
 import { followLinks, isOwnOutput } from '../../../lib/shared/host/follow-links.js';
 import { canUseChannel, hasChannel, mayStartNode } from '../../../lib/app-spec/channel.js';
-import { flatten, listLayers } from '../../../lib/app-spec/layers.js';
+import { flatten, listLayers, readDeclaredLayers } from '../../../lib/app-spec/layers.js';
 import { logFile } from '../../../lib/shared/paths.js';
 import { extname } from 'node:path';
 import { getScope } from '../state/registry.js';
@@ -41,7 +41,7 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
       ? { script: spec.script }
       : { hasChannel: mayHaveChannel && hasChannel(spec), hasPreload: mayHaveChannel && mayStartNode(spec) }),
     args: isNode ? spec.args : spec.execArgs,
-    execArgv: isNode ? spec.interpreterArgs : [],
+    execArgv: isNode ? [...spec.interpreterArgs, ...(label.hasSecretInspector ? [SECRET_INSPECTOR] : [])] : [],
     slot: place.slot,
     ...(label.isGated ? { isGated: true } : {}),
     ...(spec.metrics ? {} : { metrics: false }),
@@ -53,6 +53,27 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
     ...(spec.uid === null ? {} : { uid: spec.uid }),
     ...(spec.gid === null ? {} : { gid: spec.gid }),
   };
+}
+
+/**
+ * Makes Node.js print the address of its inspector, when it is opened, only on stderr, which only
+ * control reads. Otherwise every user of the machine could ask its port for the address, and run
+ * code in the process. The agent takes the option out of process.execArgv.
+ */
+const SECRET_INSPECTOR = '--inspect-publish-uid=stderr';
+
+/**
+ * False if the app has options of its own for the inspector.
+ * @param {AppSpec} spec
+ */
+export function canHideInspector(spec) {
+  const { NODE_OPTIONS = '' } = flatten(readDeclaredLayers(spec));
+  return (
+    spec.kind === 'node' &&
+    process.platform === 'linux' &&
+    process.features.inspector &&
+    !/--(?:inspect|debug-port)/.test([...spec.interpreterArgs, NODE_OPTIONS].join(' '))
+  );
 }
 
 /**

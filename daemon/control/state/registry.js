@@ -63,6 +63,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {string | null} errPipe
  * @property {string | null} signalledBy  The last command that sent a signal.
  * @property {number} [cpuMs]
+ * @property {Promise<void>} [breakIn]  nclust has its inspector open. Resolves at the end.
  * @property {number} [snapshots]  Snapshots in progress. They block the program and take memory.
  */
 
@@ -80,6 +81,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {string} [logFile]  For both streams. Empty or missing: no such file.
  * @property {User} [user]  The owner of the log files. Missing: the manager's own user.
  * @property {boolean} [isGated]  The process was started behind a gate.
+ * @property {boolean} [hasSecretInspector]  Only control learns the address of its inspector.
  * @property {true} [hasNoChannel]  The process was started without an IPC channel and the agent.
  * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }}
  *   stop

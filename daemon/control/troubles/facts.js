@@ -8,7 +8,7 @@ import { createWorkerReader } from './worker-facts.js';
 /** @import { Metrics } from '../metrics/metrics.js' */
 /** @import { Sources } from '../metrics/sample.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
-/** @import { Registry } from '../state/registry.js' */
+/** @import { TakenFrame } from './frames.js' */
 /** @import { Incidents } from './incidents.js' */
 /** @import { WorkerFacts } from './worker-facts.js' */
 
@@ -53,10 +53,11 @@ const NO_SOCKETS = [];
  * @param {Pick<Metrics, 'sources' | 'addActivities' | 'moveTimes'>} o.metrics
  * @param {Pick<Parts['logs'], 'losing'>} o.logs
  * @param {(apps: DesiredApp[]) => Map<string, HttpFacts>} o.readHttp
+ * @param {(instanceId: string, ageMs: number) => TakenFrame | null} o.frameOf
  */
-export function createFacts({ control, metrics, logs, readHttp }) {
+export function createFacts({ control, metrics, logs, readHttp, frameOf }) {
   const { registry } = control;
-  const workersReader = createWorkerReader(registry, metrics);
+  const workersReader = createWorkerReader({ registry, metrics, frameOf });
   /** Since when each stopping instance has had no open request. @type {Map<string, number>} */
   let idleSinceMs = new Map();
 

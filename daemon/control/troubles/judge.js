@@ -26,6 +26,8 @@ import { WORKER_KINDS } from './worker-kinds.js';
  * @property {Look} [holds]  After the beginning. Default: `begins`.
  * @property {number} [afterMs]  It has to be found for this long. Default: 0.
  * @property {number} [lullMs]  It ends when it was not found for this long. Default: 0.
+ * @property {(evidence: any, before: any) => any} [carry]  Adds what earlier evidence has, while the
+ *   trouble lasts.
  * @property {Kind[]} [unless]  If one of these is found in the app, this is its consequence.
  */
 
@@ -114,7 +116,7 @@ function listFindings(app, before, nowMs) {
  * @returns {Standing | null}
  */
 function update({ id, kind, app, finding }, before, nowMs) {
-  const { level, afterMs = 0, lullMs = 0 } = KINDS[kind];
+  const { level, afterMs = 0, lullMs = 0, carry = (now) => now } = KINDS[kind];
   if (!finding) {
     const keptMs = before?.isRestored ? Math.max(RESTORED_LULL_MS, lullMs) : lullMs;
     return before?.trouble && nowMs - before.lastMs < keptMs ? before : null;
@@ -129,7 +131,7 @@ function update({ id, kind, app, finding }, before, nowMs) {
       ...{ id, kind, level: finding.level ?? level, app: app.name, slots },
       sinceMs: before?.trouble?.sinceMs ?? sinceMs,
       times: Math.max(times, before?.trouble?.times ?? 1),
-      evidence,
+      evidence: carry(evidence, before?.trouble?.evidence ?? {}),
     },
   };
 }

@@ -1,11 +1,13 @@
+import { lookAtActivity } from '../host/activity-kind.js';
 import { isAppScope } from '../state/registry.js';
 import { createFacts } from './facts.js';
+import { createFrames } from './frames.js';
 import { moveTimes, noteEvent, NO_INCIDENTS } from './incidents.js';
 import { judge } from './judge.js';
 import { createHttpReader } from './usual.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
-/** @import { Kind, Trouble } from '../../../lib/shared/troubles.js' */
+/** @import { Evidence, Kind, Trouble } from '../../../lib/shared/troubles.js' */
 /** @import { Control, Parts } from '../context.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
 /** @import { AppFacts } from './facts.js' */
@@ -33,13 +35,27 @@ const WORKERS_A_TICK = 200;
 /**
  * @param {object} o
  * @param {Pick<Control, 'registry' | 'keeper' | 'isHeld' | 'askKeeper' | 'journal'>} o.control
- * @param {Pick<Parts, 'clock' | 'eventLog' | 'logs' | 'managerLog'>} o.parts
+ * @param {Pick<Parts, 'clock' | 'eventLog' | 'logs' | 'managerLog' | 'settings'>} o.parts
  * @param {Pick<Metrics, 'sources' | 'addActivities' | 'moveTimes' | 'history' | 'meanOf' | 'onTick'>} o.metrics
  * @param {LoggedEvent[]} o.past  Oldest first.
+ * @param {Parameters<typeof createFrames>[0]['take']} o.takeFrame
+ * @param {typeof lookAtActivity} [o.lookAt]
  */
-export function createTroubles({ control, parts, metrics, past }) {
-  const { clock, eventLog, logs, managerLog } = parts;
-  const facts = createFacts({ control, metrics, logs, readHttp: createHttpReader(metrics, clock.nowMs) });
+export function createTroubles({ control, parts, metrics, past, takeFrame, lookAt = lookAtActivity }) {
+  const { clock, eventLog, logs, managerLog, settings } = parts;
+  const frames = createFrames({
+    clock,
+    areTaken: () => settings.troubles().areFramesTaken,
+    take: takeFrame,
+    look: lookAt,
+    onTaken() {
+      lookSafely();
+      keep();
+    },
+    onFailed: ({ name, id }, message) => managerLog('frame-failed', { app: name, id, message }),
+  });
+  const readHttp = createHttpReader(metrics, clock.nowMs);
+  const facts = createFacts({ control, metrics, logs, readHttp, frameOf: frames.of });
   /** By app. @type {Map<string, Incidents>} */
   const incidents = new Map();
   /** By app. @type {Map<string, AppFacts['sockets']>} */
@@ -66,15 +82,32 @@ export function createTroubles({ control, parts, metrics, past }) {
   function look() {
     const nowMs = clock.nowMs();
     if (nowMs < restsUntilMs || control.registry.ending || control.isHeld) return;
-    standings ??= restore(control.keeper?.notes[NOTE_KEY], nowMs);
-    const found = judge(facts.collect(incidents, sockets, nowMs), standings, nowMs);
+    if (!standings) {
+      standings = restore(control.keeper?.notes[NOTE_KEY], nowMs);
+      frames.restore(listFrames(standings));
+    }
+    const apps = facts.collect(incidents, sockets, nowMs);
+    const found = judge(apps, standings, nowMs);
     standings = found.standings;
+    considerFrames(apps, standings);
     for (const { hasBegun, trouble } of found.changes) {
       const { id: _, ...about } = trouble;
       eventLog.note({ type: hasBegun ? 'trouble:began' : 'trouble:ended', ...about });
       control.journal.send({ type: 'trouble', at: nowMs, hasBegun, ...trouble });
     }
     if (found.changes.length > 0) keep();
+  }
+
+  /**
+   * @param {AppFacts[]} apps
+   * @param {Standings} judged
+   */
+  function considerFrames(apps, judged) {
+    const names = [...judged.values()].flatMap(({ trouble }) =>
+      trouble?.kind === 'loop-blocked' && readFrame(trouble)?.isEarlier !== false ? trouble.app : [],
+    );
+    frames.forget((instanceId) => control.registry.instances.has(instanceId));
+    if (names.length > 0) frames.consider(apps.flatMap(({ name, workers }) => (names.includes(name) ? workers : [])));
   }
 
   /** Logs an error of look(), because an error in a judgement must not end control. */
@@ -167,6 +200,16 @@ export function createTroubles({ control, parts, metrics, past }) {
       for (const end of endings) end();
     },
   };
+}
+
+/** @param {Trouble} trouble */
+function readFrame({ evidence }) {
+  return /** @type {Evidence['loop-blocked'] | null} */ (evidence)?.frame ?? null;
+}
+
+/** @param {Standings} standings */
+function listFrames(standings) {
+  return [...standings.values()].flatMap(({ trouble }) => (trouble && readFrame(trouble)) ?? []);
 }
 
 /**

@@ -12,13 +12,14 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 /** @import { Sources } from '../metrics/sample.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
+/** @import { TakenFrame } from './frames.js' */
 
 /**
  * The part of a sample that the kinds read. With whole samples, a look at 500 workers takes eight
  * times as long.
- * @typedef {Pick<WorkerSample, 'slot' | 'pid' | 'status' | 'startedAtMs' | 'onlineSinceMs' | 'isNode' | 'cpu' | 'fds' | 'fdsLimit'
- *   | 'sockets' | 'tree' | 'elu' | 'delayP99Ms' | 'poolWaitMs' | 'oldSpaceUsedBytes' | 'oldSpaceLimitBytes'
- *   | 'reportAgeMs' | 'activity'> & OwnFacts} WorkerFacts
+ * @typedef {Pick<WorkerSample, 'id' | 'name' | 'slot' | 'pid' | 'instanceId' | 'status' | 'startedAtMs'
+ *   | 'onlineSinceMs' | 'isNode' | 'cpu' | 'fds' | 'fdsLimit' | 'sockets' | 'tree' | 'elu' | 'delayP99Ms'
+ *   | 'poolWaitMs' | 'oldSpaceUsedBytes' | 'oldSpaceLimitBytes' | 'reportAgeMs' | 'activity'> & OwnFacts} WorkerFacts
  */
 
 /**
@@ -30,6 +31,9 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
  * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
  * @property {number} wallTimes  Garbage collections in a row that left the heap nearly full.
  * @property {number} unansweredMs  Since it last answered a request, as far as this control knows.
+ * @property {number} silentMs  Time since its last report. An idle worker reports less often, and
+ *   `reportAgeMs` takes this into account. 0: no report has come.
+ * @property {TakenFrame | null} frame  The code that blocked its event loop.
  */
 
 /**
@@ -60,10 +64,12 @@ const PROGRESS_CPU = 5;
 const NO_TRACKS = [];
 
 /**
- * @param {Registry} registry
- * @param {Pick<Metrics, 'sources' | 'addActivities'>} metrics
+ * @param {object} o
+ * @param {Registry} o.registry
+ * @param {Pick<Metrics, 'sources' | 'addActivities'>} o.metrics
+ * @param {(instanceId: string, ageMs: number) => TakenFrame | null} o.frameOf
  */
-export function createWorkerReader(registry, metrics) {
+export function createWorkerReader({ registry, metrics, frameOf }) {
   /** By instance. @type {Map<string, Mark>} */
   let marks = new Map();
 
@@ -85,7 +91,10 @@ export function createWorkerReader(registry, metrics) {
     };
     const found = registry.desired.apps.map((app) =>
       app.slots.map((slot) =>
-        readWorker(registry, app, slot, { shown, sources, readMark, tracks: tracks.get(slot.id) ?? NO_TRACKS, nowMs }),
+        readWorker(registry, app, slot, {
+          ...{ shown, sources, readMark, frameOf, nowMs },
+          tracks: tracks.get(slot.id) ?? NO_TRACKS,
+        }),
       ),
     );
     metrics.addActivities(found.flat());
@@ -115,11 +124,12 @@ export function createWorkerReader(registry, metrics) {
  * @param {ReturnType<typeof findSeats>} o.shown
  * @param {Sources} o.sources
  * @param {(instanceId: string) => Mark} o.readMark
+ * @param {(instanceId: string, ageMs: number) => TakenFrame | null} o.frameOf
  * @param {Track[]} o.tracks
  * @param {number} o.nowMs
  * @returns {WorkerFacts}
  */
-function readWorker(registry, app, slot, { shown, sources, readMark, tracks, nowMs }) {
+function readWorker(registry, app, slot, { shown, sources, readMark, frameOf, tracks, nowMs }) {
   const seat = shown.seats.get(slot.id);
   const instance = livingInstance(registry, seat);
   const pid = instance?.pid ?? 0;
@@ -129,8 +139,11 @@ function readWorker(registry, app, slot, { shown, sources, readMark, tracks, now
   // The process may have exited, or not have started yet.
   const started = registry.instances.get(seat?.instanceId ?? '');
   return {
+    id: slot.id,
+    name: app.spec.name,
     slot: slot.slot,
     pid,
+    instanceId: instance?.instanceId ?? null,
     status: findStatus(registry, slot, shown),
     startedAtMs: instance?.startedAtMs ?? null,
     onlineSinceMs: instance?.onlineSinceMs ?? null,
@@ -156,6 +169,8 @@ function readWorker(registry, app, slot, { shown, sources, readMark, tracks, now
     blocks: mark.blocks,
     wallTimes: mark.wallTimes,
     unansweredMs: mark === NO_MARK ? 0 : nowMs - mark.answeredAtMs,
+    silentMs: nowMs - (sources.trackOf(instance?.instanceId ?? '')?.seenAtMs ?? nowMs),
+    frame: instance ? frameOf(instance.instanceId, gauges.reportAgeMs ?? 0) : null,
   };
 }
 

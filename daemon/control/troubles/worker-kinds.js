@@ -2,7 +2,7 @@ import { isBlocked } from '../metrics/reports.js';
 import { MINUTE_MS } from './incidents.js';
 import { listSlots } from './process-kinds.js';
 
-/** @import { Kind } from '../../../lib/shared/troubles.js' */
+/** @import { Evidence, Kind } from '../../../lib/shared/troubles.js' */
 /** @import { Finding, KindRow } from './judge.js' */
 /** @import { WorkerFacts } from './worker-facts.js' */
 
@@ -60,6 +60,9 @@ export const WORKER_KINDS = {
         workers.filter((worker) => isBlocked(worker) || isBlockedAgain(worker, nowMs)),
         nowMs,
       ),
+    // The worker whose frame it is may turn while another one is blocked.
+    carry: (evidence, { frame = null }) =>
+      evidence.frame || !frame ? evidence : { ...evidence, frame: { ...frame, isEarlier: true } },
   },
   'pool-stuck': {
     level: 'bad',
@@ -235,6 +238,7 @@ function findBlocked(own, nowMs) {
       forMs,
       longestMs: Math.max(forMs ?? 0, ...blocks.map(({ ms }) => ms)),
       doing: now[0]?.activity ?? null,
+      frame: findFrame(own, nowMs),
     },
   };
 }
@@ -245,6 +249,20 @@ function findBlocked(own, nowMs) {
  */
 function isUnanswered({ http, unansweredMs }) {
   return (http?.oldestRequestMs ?? 0) > UNANSWERED_MS && unansweredMs > UNANSWERED_MS;
+}
+
+/**
+ * @param {WorkerFacts[]} own
+ * @param {number} nowMs
+ * @returns {Evidence['loop-blocked']['frame']}  The one of a block that lasts, else the last one.
+ */
+function findFrame(own, nowMs) {
+  const frames = own.flatMap((worker) => {
+    const { frame, reportAgeMs } = worker;
+    return frame ? { ...frame, isEarlier: !isBlocked(worker) || frame.atMs < nowMs - (reportAgeMs ?? 0) } : [];
+  });
+  const [best = null] = frames.sort((a, b) => Number(a.isEarlier) - Number(b.isEarlier) || b.atMs - a.atMs);
+  return best;
 }
 
 /**

@@ -50,6 +50,7 @@ export const SETTINGS = {
   'metrics.allow_remote': defineChoice(['true', 'false'], 'false', 'whether that address may be reachable by others'),
   'metrics.otlp': rule(parseOtlp, OTLP_FORMS, 'none', 'the OpenTelemetry collector for metrics'),
   'metrics.otlp_interval': rule(atLeastASecond, `from 1s: ${DURATION_FORMS}`, '10s', 'interval at which they are sent'),
+  'troubles.frames': defineChoice(['true', 'false'], 'true', 'whether the code that blocks a loop is recorded'),
   'web.listen': rule(parseWebTarget, WEB_TARGET_FORMS, 'none', 'where the dashboard is served (nclust web)'),
   'web.actions': defineChoice(['true', 'false'], 'false', 'whether the dashboard may change apps'),
   'web.allow_remote': defineChoice(['true', 'false'], 'false', 'whether that address may be reachable by others'),

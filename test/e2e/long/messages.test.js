@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
+import { openDebugger } from '../../../lib/shared/debugger.js';
 
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
@@ -185,16 +186,16 @@ test('inspect opens the inspector of one process to a debugger, and --stop close
   const { slot, url } = on.json();
   expect(slot).toMatchObject({ id: 0, pid: first });
   const host = new URL(url).host;
-  expect(
-    JSON.parse(
-      await fetchOnce(`http://${host}/json/list`).then((answer) =>
-        typeof answer === 'string' ? answer : JSON.stringify(answer),
-      ),
-    ),
-  ).toMatchObject([{ webSocketDebuggerUrl: url }]);
+  // Another user of the machine cannot learn the address.
+  expect((await fetch(`http://${host}/json/list`)).status).toBe(404);
+  const inside = await openDebugger(url);
+  onTestFinished(inside.shut);
+  const { result } = await inside.ask('Runtime.evaluate', { expression: 'process.pid' });
+  expect(result.value).toBe(first);
   const again = await home.nclust('inspect', '0');
   expect(again.stdout).toContain(
-    `The inspector of "api" (id 0, pid ${first}) was on already:\n  ${url}\nConnect with: node inspect ${host}`,
+    `The inspector of "api" (id 0, pid ${first}) was on already:\n  ${url}\n` +
+      `Open this in Chrome: devtools://devtools/bundled/js_app.html?experiments=true&v8only=true&ws=${url.slice(5)}\n`,
   );
   const other = (await home.nclust('inspect', '1', '--json')).json();
   expect(new URL(other.url).host).not.toBe(host);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { isRoot, NOBODY, SECRET, userFolders } from '../../helpers/other-user.js';
+import { loopbackPorts } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
 const profilesIn = ({ work }) => readdirSync(work).filter((name) => /profile$|heapsnapshot$/.test(name));
@@ -81,12 +82,6 @@ async function spinner(home, o = {}) {
   return { app, pid, free: () => writeFileSync(until, '') };
 }
 
-/** The listening ports of a worker on 127.0.0.1. An open inspector has one of these ports. */
-async function inspectorOf(pid) {
-  const { listeningPorts } = await import('../../../lib/profile/debugger.js');
-  return [...listeningPorts(pid).values()];
-}
-
 test('profile writes CPU and heap files for Chrome, and stack shows where a busy worker loops', async () => {
   const home = await sandbox();
   const { app, pid } = await spinner(home, { instances: 1, flags: ['-i', '1'] });
@@ -138,7 +133,12 @@ test('stack and profile work on a blocked worker, which then runs on with its in
   expect(stdout).toMatch(
     new RegExp(`^    at spinUntilThere \\(${app.script}:${lineOf(app.script, 'while (!fs.existsSync')}:\\d+\\)$`, 'm'),
   );
-  const cpu = await home.nclust('profile', 'api', '--cpu', '300ms', '-o', 'a.cpuprofile');
+  const taking = home.follow('profile', 'api', '--cpu', '2s', '-o', 'a.cpuprofile');
+  const inspector = () => loopbackPorts(pid).find((port) => port !== app.port);
+  await home.waitFor('the inspector', () => inspector() !== undefined);
+  // Another user of the machine cannot learn the address.
+  expect((await fetch(`http://127.0.0.1:${inspector()}/json/list`)).status).toBe(404);
+  const cpu = await taking.done;
   expect(cpu).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('nclust attaches a debugger') });
   // Checks only the URL of the script, not the function, because Node.js 20 counts a function that
   // was optimised before the profile as part of its caller.
@@ -148,10 +148,9 @@ test('stack and profile work on a blocked worker, which then runs on with its in
   free();
   expect(await app.get()).toEqual({ pid });
   // Because of the signal, Node.js opens its inspector once more when the event loop runs again.
-  await home.waitFor('the inspector to be closed', async () =>
-    (await inspectorOf(pid)).every((port) => port === app.port),
-  );
+  await home.waitFor('the inspector to be closed', () => loopbackPorts(pid).every((port) => port === app.port));
   expect(await app.pids()).toEqual([pid]);
+  expect((await home.nclust('logs', 'api', '--nostream')).stdout).not.toMatch(/Debugger|For help/);
 });
 
 test('a worker that returns from a system call during stack is shown as held up, without a wrong frame', async () => {

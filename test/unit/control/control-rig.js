@@ -57,7 +57,14 @@ export function createRig({ seed = 0 } = {}) {
     detached: [],
     flushed: [],
     reopened: [],
-    settings: { entries: () => ({}), set: () => {}, unset: () => false, limitsOf: () => ({}), notices: () => [] },
+    settings: {
+      entries: () => ({}),
+      set: () => {},
+      unset: () => false,
+      limitsOf: () => ({}),
+      notices: () => [],
+      troubles: () => ({ areFramesTaken: true }),
+    },
     preflight: () => {},
     /** By path. */
     files: {},
@@ -75,6 +82,8 @@ export function createRig({ seed = 0 } = {}) {
     readVersioning: async (specs) => specs.map(() => null),
     systemLimits: { files: Infinity, tasks: Infinity, tasksFile: '' },
     behaveNext: null,
+    /** Finds the code that blocks an event loop. */
+    takeFrame: async () => null,
     /** Makes the metrics. Default: none. */
     makeMetrics: null,
     /** Control's own installation. */
@@ -196,7 +205,14 @@ export function createRig({ seed = 0 } = {}) {
       rig.metrics = metrics;
       rig.troubles?.close();
       rig.troubles = rig.makeMetrics
-        ? createTroubles({ control: rig.control, parts, metrics, past: rig.noted })
+        ? createTroubles({
+            control: rig.control,
+            parts,
+            metrics,
+            past: rig.noted,
+            takeFrame: (id) => rig.takeFrame(id),
+            lookAt: () => ({ atMono: clock.nowMs(), state: 'R', cpuMs: clock.nowMs(), delayMs: 0 }),
+          })
         : { list: () => [], bySlot: () => () => [], close: () => {} };
       const exports = { notices: () => [], close: async () => {} };
       const web = { notices: () => [] };

@@ -512,3 +512,30 @@ test('one file that cannot be emptied does not stop the others', async () => {
 });
 
 const owned = (path) => ({ path, user: null });
+
+test('the lines of Node.js about its inspector are hidden on request, and the other lines stay', () => {
+  appLogs.attach(place);
+  const urls = [];
+  const show = appLogs.hideInspector('i', (url) => urls.push(url));
+  const url = 'ws://127.0.0.1:40421/ccb00511-ea20-4d6a-9fe1-31fdc5dad1f9';
+  const help = 'For help, see: https://nodejs.org/en/docs/inspector\n';
+  writeSync(err, `one\nDebugger listening on ${url}\n`);
+  appLogs.drain('i');
+  writeSync(err, `${help}Debugger attached.\ntwö\nDebugger ending on ${url}\n${help}`);
+  appLogs.drain('i');
+  expect(urls).toEqual([url]);
+  show();
+  writeSync(err, 'Debugger attached.\n');
+  appLogs.drain('i');
+  expect(readFileSync(place.errorFile, 'utf8')).toBe('one\ntwö\nDebugger attached.\n');
+});
+
+test('an address of another machine is not taken for that of the inspector', () => {
+  appLogs.attach(place);
+  const urls = [];
+  appLogs.hideInspector('i', (url) => urls.push(url));
+  for (const url of ['ws://192.0.2.1:9229/x', 'ws://127.0.0.1:1/../x', 'ws://127.0.0.1:1/'])
+    writeSync(err, `Debugger listening on ${url}\n`);
+  appLogs.drain('i');
+  expect(urls).toEqual([]);
+});

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { openInspector, sampleStack, takeProfile } from '../../../../daemon/control/profiling/profile.js';
+import { openInspector } from '../../../../daemon/control/profiling/inspector.js';
+import { sampleStack, takeProfile } from '../../../../daemon/control/profiling/profile.js';
 import { createRig, watch } from '../control-rig.js';
 
 async function running(spec) {
@@ -158,7 +159,7 @@ test('a snapshot of a new instance in a rollback window does not take the traffi
 test('control does not send the signal for a debugger to a process that dies of it or handles it itself', async () => {
   const { rig, client } = await running();
   const [child] = rig.keeper.alive;
-  const attempt = () => watch(openInspector(rig.context, { target: '0', isOver: false, isLeftOpen: false }, client));
+  const attempt = () => watch(openInspector(rig.context, { target: '0', isOver: false }, client));
   // No process has this pid, because Linux assigns smaller ones.
   rig.control.registry.instances.get(child.instanceId).pid = 2 ** 22 + 1;
   const ended = attempt();
@@ -179,20 +180,74 @@ test('control does not send the signal for a debugger to a process that dies of 
   expect(rig.keeper.requests.filter(({ verb }) => verb === 'signal')).toEqual([]);
 });
 
-test.each([
-  ['says that it is over', { isOver: true }, ['shut']],
-  ['says that it was open before', { isLeftOpen: true }, []],
-  ['goes', null, ['shut']],
-])('the inspector that the signal has opened is closed as agreed when the client %s', async (_what, more, asked) => {
+/** @param {{ url?: string }} o  The address that Node.js prints. */
+async function breakIn({ url } = {}) {
   const { rig, client, child } = await running();
   rig.control.registry.instances.get(child.instanceId).pid = process.pid;
-  const sent = [];
+  const said = [];
+  let print = () => {};
   // Replaces the fake keeper, because its processes exit at every signal.
-  rig.control.askKeeper = async (verb, { signal, question }) =>
-    verb === 'reports' ? { reports: {} } : (sent.push(signal ?? question.step), {});
-  const call = (how) => openInspector(rig.context, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
-  await call({});
-  if (more) await call(more);
-  for (const end of client.subscriptions.values()) end();
-  expect(sent).toEqual(['SIGUSR1', ...asked]);
+  rig.control.askKeeper = async (verb, { signal, question }) => {
+    if (verb === 'reports') return { reports: {} };
+    said.push(signal ?? question?.step ?? verb);
+    if (signal && url) print(url);
+    return { failure: null };
+  };
+  rig.context.parts.logs.hideInspector = (_instanceId, onUrl) => {
+    print = onUrl;
+    said.push('hide');
+    return () => void said.push('show');
+  };
+  const call = (isOver) => watch(openInspector(rig.context, { target: '0', isOver }, client));
+  return { rig, client, said, call, print: (line) => print(line) };
+}
+
+const URL = 'ws://127.0.0.1:1/x';
+
+test.runIf(process.platform === 'linux').each([
+  ['says that it is over', ({ call }) => call(true)],
+  ['disconnects', ({ client }) => client.subscriptions.forEach((end) => end())],
+])('the inspector is closed, and its lines are hidden until then, when the client %s', async (_what, leave) => {
+  const inside = await breakIn({ url: URL });
+  const opened = inside.call(false);
+  await inside.rig.turn(1);
+  expect([opened.result?.url, inside.said]).toEqual([URL, ['hide', 'SIGUSR1']]);
+  leave(inside);
+  await inside.rig.turn(1);
+  expect(inside.said).toEqual(['hide', 'SIGUSR1', 'shut', 'show']);
 });
+
+test.runIf(process.platform === 'linux')('an inspector that was open before is left open', async () => {
+  const { rig, call, said } = await breakIn();
+  const opened = call(false);
+  await rig.turn(5_100);
+  expect(opened.result?.url).toBe(null);
+  call(true);
+  await rig.turn(1);
+  expect(said).toEqual(['hide', 'SIGUSR1', 'ping', 'show']);
+});
+
+test.runIf(process.platform === 'linux')('an inspector that opens too late is closed', async () => {
+  const { rig, call, said, print } = await breakIn();
+  call(false);
+  await rig.turn(5_100);
+  print(URL);
+  call(true);
+  await rig.turn(1);
+  expect(said).toEqual(['hide', 'SIGUSR1', 'shut', 'show']);
+});
+
+test.runIf(process.platform === 'linux')(
+  'a second client waits until the first one has closed its inspector',
+  async () => {
+    const { rig, call, client, said } = await breakIn({ url: URL });
+    call(false);
+    await rig.turn(1);
+    const second = call(false);
+    await rig.turn(1_000);
+    expect([second.state, said.filter((one) => one === 'SIGUSR1')]).toEqual(['pending', ['SIGUSR1']]);
+    for (const end of client.subscriptions.values()) end();
+    await rig.turn(1);
+    expect([second.result?.url, said.filter((one) => one === 'SIGUSR1').length]).toEqual([URL, 2]);
+  },
+);

@@ -1,7 +1,7 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createLabel, logFiles, spawnParams } from '../../../../daemon/control/spawn/params.js';
+import { canHideInspector, createLabel, logFiles, spawnParams } from '../../../../daemon/control/spawn/params.js';
 import { isRoot, NOBODY, userFolders } from '../../../helpers/other-user.js';
 import { makeSpec } from '../make-spec.js';
 
@@ -130,4 +130,22 @@ test('a program that is not started as Node.js gets a channel, and the preload i
   expect(exec('/bin/bash', ['-c', 'node app.js'])).toMatchObject({ hasChannel: true, hasPreload: true });
   expect(exec('/srv/api')).toMatchObject({ hasChannel: true, hasPreload: false });
   expect(exec('/usr/bin/python3')).toMatchObject({ hasChannel: false, hasPreload: false });
+});
+
+test('the address of the inspector is secret if the label asks for it', () => {
+  const spec = makeSpec({ interpreterArgs: ['--no-warnings'] });
+  const label = { ...createLabel(spec, place, { spawns: 4, logs: '/h/logs' }), hasSecretInspector: true };
+  const { execArgv } = spawnParams(spec, place, { instanceId: 'i', home: '/h', label, secrets: {} });
+  expect(execArgv).toEqual(['--no-warnings', '--inspect-publish-uid=stderr']);
+});
+
+test.runIf(process.platform === 'linux').each([
+  [true, {}],
+  [true, { interpreterArgs: ['--no-warnings'], env: { NODE_OPTIONS: '--enable-source-maps' } }],
+  [false, { interpreterArgs: ['--inspect=9300'] }],
+  [false, { interpreterArgs: ['--inspect-publish-uid=http'] }],
+  [false, { env: { NODE_OPTIONS: '--inspect-port=0' } }],
+  [false, { kind: 'exec', mode: 'fork' }],
+])('the address of the inspector can be secret: %s, with %j', (expected, fields) => {
+  expect(canHideInspector(makeSpec(fields))).toBe(expected);
 });

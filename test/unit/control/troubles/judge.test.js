@@ -283,3 +283,27 @@ describe.each(TABLE)('%s', (kind, sick, forS, healthy) => {
     },
   );
 });
+
+describe('the code that blocks a loop', () => {
+  const frame = (atMs, where) => ({ instanceId: where, atMs, where, stack: [] });
+  const evidenceOf = (standings) => [...standings.values()][0].trouble.evidence;
+  const blocked = (frames) => app({ workers: frames.map((one) => worker({ reportAgeMs: 9 * S, frame: one })) });
+
+  test('the frame is that of the present block, else the last one', () => {
+    const present = last(blocked([frame(NOW - 60 * S, 'old'), frame(NOW - 4 * S, 'now'), null]));
+    expect(evidenceOf(present).frame).toMatchObject({ where: 'now', isEarlier: false });
+    const earlier = last(blocked([frame(NOW - 60 * S, 'old'), frame(NOW - 90 * S, 'older')]));
+    expect(evidenceOf(earlier).frame).toMatchObject({ where: 'old', isEarlier: true });
+    const blocks = [block(NOW - 90 * S), block(NOW - 4 * S)];
+    const turns = last(app({ worker: { blocks, frame: frame(NOW - 4 * S, 'now') } }));
+    expect(evidenceOf(turns)).toMatchObject({ forMs: null, frame: { where: 'now' } });
+  });
+
+  test('the frame stays until the trouble ends, also when its worker turns before the others', () => {
+    const both = last(blocked([frame(NOW - 4 * S, 'now'), null]));
+    const one = last(blocked([null]), { from: both });
+    expect(evidenceOf(one).frame).toMatchObject({ where: 'now', isEarlier: true });
+    const [{ trouble }] = judge([app()], one, NOW).changes;
+    expect(trouble.evidence.frame).toMatchObject({ where: 'now' });
+  });
+});

@@ -228,3 +228,26 @@ test('an app that answers with errors is failing until it answers without', asyn
   await answer(60, 120, () => 4 * 60);
   expect(await troubles()).toEqual([]);
 });
+
+test('the code that blocks a loop is in the trouble and in its end, and survives control', async () => {
+  const asked = [];
+  rig.takeFrame = async (id) => {
+    asked.push(id);
+    return { where: 'render (report.js:31)', stack: ['render (/srv/report.js:31:5)'] };
+  };
+  const found = { where: 'render (report.js:31)', stack: ['render (/srv/report.js:31:5)'], isEarlier: false };
+  await start({ name: 'api' });
+  await report(2);
+  await rig.turn(8_000);
+  expect(await troubles()).toMatchObject([{ kind: 'loop-blocked', evidence: { frame: found } }]);
+  await rig.boot();
+  await rig.turn(8_000);
+  expect(await troubles()).toMatchObject([
+    { kind: 'loop-blocked', evidence: { frame: { where: 'render (report.js:31)' } } },
+  ]);
+  await report(40);
+  expect(await troubles()).toEqual([]);
+  expect(asked).toEqual([0]);
+  const about = rig.noted.filter(({ type }) => type === 'trouble:ended');
+  expect(about).toMatchObject([{ kind: 'loop-blocked', evidence: { frame: { where: 'render (report.js:31)' } } }]);
+});

@@ -1,12 +1,11 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { WebSocket } from 'ws';
-import { withDeadline } from '../shared/deadline.js';
+import { withDeadline } from './deadline.js';
 
 /** Limit for an answer. It is large, because the answer with a profile is one message. */
 const ANSWER_MAX_BYTES = 128 * 1024 ** 2;
 
-/** Limit for all messages together. */
-const RECEIVED_MAX_BYTES = 256 * 1024 ** 2;
+/** Limit for all messages together, as a multiple of the limit for one. */
+const ANSWERS_MAX = 2;
 
 /** An error of the process. Code of the app may answer in place of the inspector. */
 const ERROR_MAX_CHARS = 500;
@@ -19,7 +18,6 @@ const SHUT_MS = 2_000;
  * @property {(method: string, params?: object, timeoutMs?: number) => Promise<any>} ask
  * @property {(method: string, listener: (params: any) => void) => void} on
  * @property {() => Promise<void>} shut  Closes the inspector of the process. Never rejects.
- * @property {() => void} leave  Disconnects. The inspector stays open.
  */
 
 /**
@@ -36,12 +34,13 @@ export class SilentProcess extends Error {}
 
 /**
  * @param {string} url
+ * @param {number} [maxBytes]  Limit for an answer.
  * @returns {Promise<Debugger>}
  */
-export async function openDebugger(url) {
+export async function openDebugger(url, maxBytes = ANSWER_MAX_BYTES) {
   const socket = new WebSocket(url, {
     perMessageDeflate: false,
-    maxPayload: ANSWER_MAX_BYTES,
+    maxPayload: maxBytes,
     handshakeTimeout: SHUT_MS,
   });
   /** @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void }>} */
@@ -55,7 +54,7 @@ export async function openDebugger(url) {
   function receive(data) {
     const text = String(data);
     receivedBytes += text.length;
-    if (receivedBytes > RECEIVED_MAX_BYTES) throw new Error('it sends too much');
+    if (receivedBytes > ANSWERS_MAX * maxBytes) throw new Error('it sends too much');
     const { id, method, params, result, error } = Object(JSON.parse(text));
     if (method) return void listeners.get(method)?.(Object(params));
     const pending = waiting.get(id);
@@ -115,7 +114,6 @@ export async function openDebugger(url) {
       }
       socket.terminate();
     },
-    leave: () => socket.terminate(),
   };
 }
 
@@ -129,43 +127,4 @@ export function withTimeout(ms, answer) {
   return withDeadline(ms, answer, () => {
     throw new SilentProcess(`no answer in ${ms} ms`);
   });
-}
-
-const LISTENS = '0A';
-
-/** The addresses of /proc/net/tcp at which a connection to 127.0.0.1 arrives. */
-const LOOPBACK = new Set(['0100007F', '00000000']);
-
-/**
- * Finds only IPv4 ports, and only on Linux.
- * @param {number} pid
- * @returns {Map<string, number>}  The ports at which the process accepts connections to 127.0.0.1,
- *   by the inode of the socket. Empty if the process has exited.
- */
-export function listeningPorts(pid) {
-  try {
-    const own = new Set(readdirSync(`/proc/${pid}/fd`).map((fd) => readInode(`/proc/${pid}/fd/${fd}`)));
-    const rows = readFileSync(`/proc/${pid}/net/tcp`, 'utf8')
-      .split('\n')
-      .slice(1)
-      .map((line) => line.trim().split(/\s+/));
-    return new Map(
-      rows.flatMap(([, local = '', , state, , , , , , inode]) => {
-        const [address, port] = local.split(':');
-        return state === LISTENS && LOOPBACK.has(address) && own.has(inode) ? [[inode, Number.parseInt(port, 16)]] : [];
-      }),
-    );
-  } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) return new Map();
-    throw error;
-  }
-}
-
-/** @param {string} path */
-function readInode(path) {
-  try {
-    return /^socket:\[(\d+)\]$/.exec(readlinkSync(path))?.[1] ?? '';
-  } catch {
-    return ''; // The descriptor is already closed.
-  }
 }
