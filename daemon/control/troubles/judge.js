@@ -25,6 +25,8 @@ import { WORKER_KINDS } from './worker-kinds.js';
  * @property {Look} begins
  * @property {Look} [holds]  After the beginning. Default: `begins`.
  * @property {number} [afterMs]  It has to be found for this long. Default: 0.
+ * @property {boolean} [isConfirmed]  It has to be found again after CONFIRM_MS, because control reads
+ *   late what has arrived when it gets no CPU.
  * @property {number} [lullMs]  It ends when it was not found for this long. Default: 0.
  * @property {Kind[]} [unless]  If one of these is found in the app, this is its consequence.
  */
@@ -32,6 +34,7 @@ import { WORKER_KINDS } from './worker-kinds.js';
 /**
  * @typedef {object} Standing  What is known of one kind in one app.
  * @property {number} foundMs  When it was found first, without a gap.
+ * @property {number} lookedMs  The first look that has found it, without a gap.
  * @property {number} lastMs
  * @property {Trouble | null} trouble  Null: it has not lasted long enough.
  * @property {boolean} [isRestored]  An earlier control found it. This one has to measure first.
@@ -40,6 +43,9 @@ import { WORKER_KINDS } from './worker-kinds.js';
 /** @typedef {Map<string, Standing>} Standings  By id. */
 
 const RESTORED_LULL_MS = 30_000;
+
+/** The looks of two ticks are further apart, and a look after an event is sooner. */
+const CONFIRM_MS = 500;
 
 /** @type {Record<Kind, KindRow>} */
 const KINDS = { ...PROCESS_KINDS, ...WORKER_KINDS };
@@ -101,16 +107,19 @@ function listFindings(app, before, nowMs) {
  * @returns {Standing | null}
  */
 function update({ id, kind, app, finding }, before, nowMs) {
-  const { level, afterMs = 0, lullMs = 0 } = KINDS[kind];
+  const { level, afterMs = 0, isConfirmed = false, lullMs = 0 } = KINDS[kind];
   if (!finding) {
     const keptMs = before?.isRestored ? Math.max(RESTORED_LULL_MS, lullMs) : lullMs;
     return before?.trouble && nowMs - before.lastMs < keptMs ? before : null;
   }
   const foundMs = before?.foundMs ?? finding.sinceMs ?? nowMs;
-  if (!before?.trouble && nowMs - foundMs < afterMs) return { foundMs, lastMs: nowMs, trouble: null };
+  const lookedMs = before?.lookedMs ?? nowMs;
+  const isTooNew = nowMs - foundMs < afterMs || (isConfirmed && nowMs - lookedMs < CONFIRM_MS);
+  if (!before?.trouble && isTooNew) return { foundMs, lookedMs, lastMs: nowMs, trouble: null };
   const { slots, evidence, times = 1, sinceMs = foundMs } = finding;
   return {
     foundMs,
+    lookedMs,
     lastMs: nowMs,
     trouble: {
       ...{ id, kind, level: finding.level ?? level, app: app.name, slots },

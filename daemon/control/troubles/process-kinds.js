@@ -51,6 +51,8 @@ export const PROCESS_KINDS = {
         evidence: {
           isRolledBack: rollout.type === 'rollout:rolled-back',
           reason: rollout.reason,
+          words: rollout.words ?? null,
+          frame: rollout.frame ?? null,
           generation: rollout.generation,
         },
       },
@@ -106,7 +108,7 @@ export const PROCESS_KINDS = {
       failedTrigger !== null && {
         slots: [],
         sinceMs: failedTrigger.at,
-        evidence: { by: failedTrigger.by, message: failedTrigger.message },
+        evidence: { by: failedTrigger.by, message: failedTrigger.reason ?? failedTrigger.message },
       },
   },
   'socket-unserved': {

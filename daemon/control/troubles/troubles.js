@@ -168,7 +168,10 @@ export function createTroubles({ control, parts, metrics, past }) {
 function restore(note, nowMs) {
   const troubles = /** @type {Trouble[]} */ (Array.isArray(note) ? note : []);
   return new Map(
-    troubles.map((trouble) => [trouble.id, { foundMs: trouble.sinceMs, lastMs: nowMs, trouble, isRestored: true }]),
+    troubles.map((trouble) => [
+      trouble.id,
+      { foundMs: trouble.sinceMs, lookedMs: nowMs, lastMs: nowMs, trouble, isRestored: true },
+    ]),
   );
 }
 

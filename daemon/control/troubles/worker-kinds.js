@@ -45,6 +45,7 @@ const STORM_ABOVE = 10;
 export const WORKER_KINDS = {
   'loop-blocked': {
     level: 'bad',
+    isConfirmed: true,
     begins: ({ workers }, nowMs) =>
       findBlocked(
         workers.filter((worker) => isBlocked(worker) || hasBlocks(worker)),
@@ -151,15 +152,16 @@ export const WORKER_KINDS = {
     begins: ({ workers }) =>
       findWorst(
         workers.filter(
-          ({ isNode, tree, cpu }) => isNode && cpu < BESIDE_CHILD_CPU && (tree?.top?.cpu ?? 0) > CHILD_CPU,
+          ({ isNode, tree, cpu }) => isNode && cpu < BESIDE_CHILD_CPU && (tree?.top?.cpuWanted ?? 0) > CHILD_CPU,
         ),
-        ({ tree }) => tree?.top?.cpu ?? 0,
+        ({ tree }) => tree?.top?.cpuWanted ?? 0,
         ({ tree }) => ({ ...tree?.top }),
         null,
       ),
   },
   'log-storm': {
     level: 'warn',
+    unless: ['failing'],
     afterMs: 30_000,
     lullMs: 15_000,
     begins: ({ errorLines }) =>

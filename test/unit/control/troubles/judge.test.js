@@ -186,11 +186,11 @@ const TABLE = [
   [
     'loop-blocked',
     app({ worker: { reportAgeMs: 3_100 } }),
-    0,
+    1,
     [
       app({ worker: { reportAgeMs: 2_900 } }),
       app({ worker: { reportAgeMs: 9_000, isNode: false } }),
-      app({ worker: { reportAgeMs: 9_000, status: 'launching', startedAtMs: NOW - 9 * S } }),
+      app({ worker: { reportAgeMs: 9_000, status: 'launching', startedAtMs: NOW - 3 * S } }),
       app({ worker: { blocks: [block(NOW - 5 * S)] } }),
     ],
   ],
@@ -236,11 +236,11 @@ const TABLE = [
   ],
   [
     'child-burns',
-    app({ worker: { tree: { top: { pid: 9, program: 'x', cpu: 97 } } } }),
+    app({ worker: { tree: { top: { pid: 9, program: 'x', cpu: 30, cpuWanted: 97 } } } }),
     45,
     [
-      app({ worker: { tree: { top: { pid: 9, program: 'x', cpu: 80 } } } }),
-      app({ worker: { cpu: 90, tree: { top: { pid: 9, program: 'x', cpu: 97 } } } }),
+      app({ worker: { tree: { top: { pid: 9, program: 'x', cpu: 80, cpuWanted: 80 } } } }),
+      app({ worker: { cpu: 90, tree: { top: { pid: 9, program: 'x', cpu: 97, cpuWanted: 97 } } } }),
     ],
   ],
   [
@@ -250,6 +250,17 @@ const TABLE = [
     [app({ errorLines: errors({ usualPerS: 20 }) }), app({ errorLines: errors({ perS: 40 }) })],
   ],
 ];
+
+test('the error lines of requests that fail are no storm of their own', () => {
+  const facts = app({ http: { errorsPerS: 5 }, errorLines: errors() });
+  expect(kinds(last(facts, { forS: 40 }))).toEqual(['failing']);
+});
+
+test('a report that control reads late, because it got no CPU, blocks no event loop', () => {
+  const late = last(app({ worker: { reportAgeMs: 3_100 } }));
+  expect(kinds(judge([app({ worker: { reportAgeMs: 3_300 } })], late, NOW + 200).standings)).toEqual([]);
+  expect(kinds(judge([app({ worker: { reportAgeMs: 200 } })], late, NOW + S).standings)).toEqual([]);
+});
 
 describe.each(TABLE)('%s', (kind, sick, forS, healthy) => {
   test(`${kind} begins when it has lasted, with its evidence`, () => {
