@@ -79,8 +79,10 @@ const WORDS = {
     next: (name) => `nclust profile ${name} --heap; or raise its max_memory_restart`,
   },
   'lines-lost': {
-    text: ({ lines, reason }) => `loses its output: ${formatCount(lines, 'line')} could not be written (${reason})`,
-    next: (name) => `Free space, or: nclust flush ${name}`,
+    text: ({ lines, file, reason }) =>
+      `loses its output: ${formatCount(lines, 'line')} could not be written` +
+      `${file ? ` to ${file}` : ''} (${reason})`,
+    next: (name) => `Free space on that disk, or empty its log: nclust flush ${name}`,
   },
   'trigger-failed': {
     text: ({ by, message }) => `runs the old code, because it could not be reloaded (${by}): ${message}`,
@@ -97,7 +99,11 @@ const WORDS = {
       const how = doing ? `; ${DOING[doing]}` : '';
       return `does not answer: its event loop has been blocked for ${formatCoarse(forMs)}${how}`;
     },
-    next: (name, { forMs }) => (forMs === null ? `nclust profile ${name}` : `nclust stack ${name}`),
+    next(name, { forMs, doing }) {
+      if (forMs === null) return `nclust profile ${name}`;
+      if (doing === 'stopped') return `nclust sendSignal SIGCONT ${name}`;
+      return doing === 'no-cpu' ? 'nclust list --sort cpu:desc' : `nclust stack ${name}`;
+    },
   },
   'pool-stuck': {
     text: ({ forMs, requests }) =>

@@ -41,7 +41,7 @@
  * @property {{ open: number, limit: number, sockets: number | null }} descriptors
  * @property {{ pid: number, program: string, cpu: number }} child-burns
  * @property {{ perS: number, usualPerS: number | null, line: string | null, share: number }} log-storm
- * @property {{ lines: number, reason: string }} lines-lost
+ * @property {{ lines: number, file: string | null, reason: string }} lines-lost
  * @property {HaltEvidence} deploy-halted
  * @property {{ signal: string | null, forMs: number, killInMs: number }} stop-hangs
  * @property {{ by: string, message: string }} trigger-failed

@@ -97,7 +97,7 @@ export const SICK = [
     fixture: 'ticks.js',
     kind: 'lines-lost',
     fullS: 5,
-    env: { RATE: '300' },
+    env: { RATE: '100' },
     fault: (night) => night.disk.fill(),
     cure: (night) => night.disk.free(),
   },

@@ -1,4 +1,4 @@
-// Reads the six places where nclust shows troubles.
+// Reads the places where nclust shows troubles.
 import { openPage } from '../helpers/page.js';
 import { takePort } from '../helpers/ports.js';
 import { readPrometheus } from '../helpers/prometheus.js';
@@ -18,7 +18,7 @@ export function listPairs(troubles) {
 
 /**
  * @param {Sandbox} home
- * @returns {Promise<() => Promise<Shown>>}
+ * @returns {Promise<{ read: () => Promise<Shown>, close: () => void }>}
  */
 export async function openSurfaces(home) {
   const port = await takePort();
@@ -30,7 +30,7 @@ export async function openSurfaces(home) {
   const ofSlots = (slots) =>
     listPairs(slots.flatMap(({ name, troubles }) => troubles.map((one) => ({ app: name, kind: one.kind ?? one }))));
 
-  return async () => {
+  async function read() {
     const [why, list, described, doctor, monit, shown, exported] = await Promise.all([
       json('why'),
       json('list'),
@@ -59,7 +59,8 @@ export async function openSurfaces(home) {
         ),
       ),
     };
-  };
+  }
+  return { read, close: page.close };
 }
 
 /**

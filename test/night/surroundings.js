@@ -109,7 +109,7 @@ export const mayMount = process.platform === 'linux' && process.getuid?.() === 0
 export function createDisk(folder) {
   const filler = join(folder, 'filler');
   mkdirSync(folder);
-  if (mayMount) execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]);
+  if (mayMount) execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder]);
   return {
     fill() {
       const file = openSync(filler, 'w');

@@ -72,7 +72,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {() => void} reopen  Opens all files by their names again.
  * @property {(instanceId: string, name: string) => LogState} describe  Lists the losses of the last
  *   hour.
- * @property {() => Map<string, { lines: number, reason: string }>} losing  By app: the lines that are
+ * @property {() => Map<string, { lines: number, file: string | null, reason: string }>} losing  By app: the lines that are
  *   lost because the last write failed.
  * @property {(hasApp: (name: string) => boolean) => string[]} notices  Leaves out deleted apps.
  */
@@ -245,14 +245,15 @@ export function createAppLogs({
       const found = new Map();
       const seen = new Set();
       for (const { place, taps } of attached.values())
-        for (const losses of taps.flatMap(({ stream }) => [
-          ...stream.files.map((path) => files.fileAt(path)?.losses),
-          stream.refused(),
+        for (const { file, losses } of taps.flatMap(({ stream }) => [
+          ...stream.files.map((path) => ({ file: path, losses: files.fileAt(path)?.losses })),
+          { file: null, losses: stream.refused() },
         ])) {
           const lost = losses?.isLosing() && !seen.has(losses) ? losses.recent() : null;
           seen.add(losses);
-          if (lost)
-            found.set(place.name, { lines: (found.get(place.name)?.lines ?? 0) + lost.lines, reason: lost.reason });
+          if (!lost) continue;
+          const lines = (found.get(place.name)?.lines ?? 0) + lost.lines;
+          found.set(place.name, { lines, file, reason: lost.reason });
         }
       return found;
     },

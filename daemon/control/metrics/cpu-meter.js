@@ -20,6 +20,9 @@ import { readProgram, TICK_OF_CPU_MS } from '../host/processes.js';
 
 /** @typedef {Map<string, ProcRow>} Descendants  By pid and start time. */
 
+/** `cpuWanted` is the mean of about this many readings. */
+const WANTED_READINGS = 10;
+
 /** @type {Descendants} */
 const NONE = new Map();
 
@@ -46,7 +49,8 @@ export function measureCpu(root, { reading, atMono }, o) {
   const isSame = before.top !== null && before.top.pid === busiest?.pid;
   const known = isSame && !isNameDue ? before.top?.program : null;
   const topDelayMs = busiest ? runDelayOf(busiest.pid) : 0;
-  const delayedMs = isSame ? topDelayMs - before.topDelayMs : 0;
+  const wanted = percent((busiest?.cpuMs ?? 0) + (isSame ? topDelayMs - before.topDelayMs : 0), passedMs);
+  const wantedBefore = isSame ? (before.top?.cpuWanted ?? 0) : wanted;
   return {
     cpu: percent(spentMs, passedMs),
     // Reports the highest sum so far, because the sum of a tree falls if a process exits and its
@@ -56,7 +60,8 @@ export function measureCpu(root, { reading, atMono }, o) {
       pid: busiest.pid,
       program: known ?? programOf(busiest.pid),
       cpu: percent(busiest.cpuMs, passedMs),
-      cpuWanted: percent(busiest.cpuMs + delayedMs, passedMs),
+      // The kernel counts a delay only when it ends.
+      cpuWanted: Math.round(10 * (wantedBefore + (wanted - wantedBefore) / WANTED_READINGS)) / 10,
     },
     topDelayMs,
     reading,
