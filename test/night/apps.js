@@ -3,6 +3,7 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { fixturePath } from '../helpers/fixtures.js';
 import { killIfThere } from '../helpers/processes.js';
+import { mayMount } from './surroundings.js';
 
 /** @import { Night } from './night.js' */
 
@@ -11,6 +12,7 @@ import { killIfThere } from '../helpers/processes.js';
  * @property {string} name
  * @property {string} fixture
  * @property {string} [kind]  Missing: the app is healthy.
+ * @property {string} [before]  A kind that the app may have until it has `kind`.
  * @property {number} [fullS]
  * @property {Record<string, unknown>} [options]
  * @property {Record<string, string>} [env]
@@ -47,12 +49,13 @@ function replace(night, name, fixture) {
 const STEADY = { atOnce: 2, everyMs: 200 };
 
 /** @type {(NightApp & Required<Pick<NightApp, 'kind' | 'fullS' | 'cure'>>)[]} */
-export const SICK = [
+const ROWS = [
   {
     name: 'gives-up',
     fixture: 'crashes-at-boot.js',
     kind: 'errored',
     fullS: 5,
+    before: 'crash-loop',
     options: { max_restarts: 2 },
     cure: fix('start', 'gives-up'),
   },
@@ -90,7 +93,7 @@ export const SICK = [
     fullS: 3,
     options: { kill_timeout: '30m' },
     fault: (night) => night.run('stop', 'stays', '--no-wait'),
-    cure: async (night) => killIfThere(await night.pidOf('stays')),
+    cure: (night) => night.run('sendSignal', 'SIGKILL', 'stays'),
   },
   {
     name: 'disk-full',
@@ -224,6 +227,9 @@ export const SICK = [
     cure: restart('queue'),
   },
 ];
+
+/** Only root can mount a disk that may be full. */
+export const SICK = ROWS.filter(({ kind }) => kind !== 'lines-lost' || mayMount);
 
 /** Apps that look suspicious. @type {NightApp[]} */
 export const HEALTHY = [

@@ -17,7 +17,7 @@ import { createDisk, createTraffic, createUpstream } from './surroundings.js';
  * @property {Sandbox} other  It holds the port of `port-held`.
  * @property {ReturnType<typeof createUpstream>} upstream
  * @property {ReturnType<typeof createDisk>} disk
- * @property {Change[]} changes  Of the troubles, in the order of their events.
+ * @property {() => Promise<Change[]>} changes  Of the troubles, from the event log, oldest first.
  * @property {(...words: string[]) => Promise<void>} run
  * @property {(name: string, path: string) => Promise<unknown>} ask  Resolves with the head of the answer.
  * @property {(name: string) => string} scriptOf
@@ -52,7 +52,7 @@ export async function openNight() {
   };
 
   /** @param {NightApp} app */
-  function describe({ name, fixture, options, env }) {
+  function prepare({ name, fixture, options, env }) {
     mkdirSync(join(home.work, name), { recursive: true });
     cpSync(fixturePath(fixture), scriptOf(name));
     if (fixture.endsWith('.sh'))
@@ -65,7 +65,7 @@ export async function openNight() {
     };
   }
 
-  writeFileSync(join(home.work, 'night.json'), JSON.stringify({ apps: ALL.map(describe) }));
+  writeFileSync(join(home.work, 'night.json'), JSON.stringify({ apps: ALL.map(prepare) }));
   upstream.hang('waits-at-boot');
   const started = await home.nclust('start', 'night.json', '--no-wait', { timeoutMs: 120_000 });
   if (started.exitStatus !== 0) throw new Error(started.stderr);
@@ -73,16 +73,19 @@ export async function openNight() {
     if (load) traffic.begin(`http://127.0.0.1:${ports.get(name)}${load.path ?? '/'}`, load);
 
   const client = await home.connect();
-  /** @type {Change[]} */
-  const changes = [];
-  const events = client.events({ types: ['trouble'] });
-  const following = (async () => {
-    for await (const { app, kind, hasBegun, at } of events) changes.push({ app, kind, hasBegun, at });
-  })();
-
   const troubles = () => client.troubles();
   return {
-    ...{ home, other, upstream, disk, changes, troubles, scriptOf },
+    ...{ home, other, upstream, disk, troubles, scriptOf },
+    async changes() {
+      const options = ['--nostream', '--json', '--type', 'trouble:*', '--lines', '10000'];
+      const { stdout } = await home.nclust('events', ...options);
+      const events = stdout
+        .trimEnd()
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line));
+      return events.map(({ type, ...about }) => ({ ...about, hasBegun: type === 'trouble:began' }));
+    },
     async run(...words) {
       await home.nclust(...words, { timeoutMs: 120_000 });
     },
@@ -94,8 +97,6 @@ export async function openNight() {
     troubleOf: async (name) => (await troubles()).find((/** @type {Trouble} */ { app }) => app === name),
     async close() {
       traffic.end();
-      await events.return?.();
-      await following;
       upstream.close();
       try {
         await home.nclust('kill');

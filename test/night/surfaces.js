@@ -75,12 +75,18 @@ export function normalize(text, root) {
     .replace(/\b\d\d:\d\d:\d\d\b/g, '<clock>')
     .replace(/\b(\d+d )?(\d+h ?)?(\d+m ?)?\d+(\.\d+)?(ms|s|m|h)\b/g, '<time>')
     .replace(/\b\d+(\.\d+)? ?%/g, '<share>')
-    .replace(/\b\d+(\.\d+)? ?(KB|MB|GB)\b/g, '<size>')
+    .replace(/\b\d+(\.\d+)? ?(kb|mb|gb)\b/gi, '<size>')
     .replace(/ {2,}/g, '  ')
-    .replace(/\d+(\.\d+)?/g, '#');
-  const [last, ...blocks] = plain
-    .trimEnd()
-    .split(/\n(?=bad|warn|What)/)
-    .reverse();
+    .replace(/\buser \S+?(?=[,)]| find)/g, 'user <user>')
+    .replace(/\d[\d.,]*(?<![.,])/g, '#');
+  const [last, ...blocks] = splitBlocks(plain).reverse();
   return `${[...blocks.sort(), last].join('\n')}\n`;
+}
+
+/**
+ * @param {string} text
+ * @returns {string[]}  One for each trouble, and the last line.
+ */
+export function splitBlocks(text) {
+  return text.trimEnd().split(/\n(?=bad |warn |What )/);
 }
