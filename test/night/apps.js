@@ -12,7 +12,7 @@ import { mayMount } from './surroundings.js';
  * @property {string} name
  * @property {string} fixture
  * @property {string} [kind]  Missing: the app is healthy.
- * @property {string} [before]  A kind that the app may have until it has `kind`.
+ * @property {string[]} [also]  Kinds that the app may have for a moment.
  * @property {number} [fullS]
  * @property {Record<string, unknown>} [options]
  * @property {Record<string, string>} [env]
@@ -55,7 +55,7 @@ const ROWS = [
     fixture: 'crashes-at-boot.js',
     kind: 'errored',
     fullS: 5,
-    before: 'crash-loop',
+    also: ['crash-loop'],
     options: { max_restarts: 2 },
     cure: fix('start', 'gives-up'),
   },
@@ -146,6 +146,7 @@ const ROWS = [
     fixture: 'night/waits-in-a-call.js',
     kind: 'loop-blocked',
     fullS: 3,
+    also: ['stop-hangs'],
     fault: ask('blocked'),
     cure: restart('blocked'),
   },

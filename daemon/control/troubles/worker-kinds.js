@@ -61,10 +61,14 @@ export const WORKER_KINDS = {
     level: 'bad',
     unless: ['loop-blocked'],
     begins: ({ workers }, nowMs) =>
-      findWorst(
+      findStuck(
         workers.filter(({ poolWaitMs, cpu }) => (poolWaitMs ?? 0) >= POOL_MS && cpu < POOL_CPU),
-        ({ poolWaitMs }) => poolWaitMs ?? 0,
-        ({ poolWaitMs, http }) => ({ forMs: poolWaitMs, requests: http?.activeRequests ?? 0 }),
+        nowMs,
+      ),
+    // The loop may compute beside a pool that hangs.
+    holds: ({ workers }, nowMs) =>
+      findStuck(
+        workers.filter(({ poolWaitMs }) => (poolWaitMs ?? 0) >= POOL_MS),
         nowMs,
       ),
   },
@@ -189,6 +193,19 @@ function findWorst(own, measure, describe, nowMs) {
     ...(nowMs === null ? {} : { sinceMs: nowMs - measure(worst) }),
     evidence: describe(worst),
   };
+}
+
+/**
+ * @param {WorkerFacts[]} own
+ * @param {number} nowMs
+ */
+function findStuck(own, nowMs) {
+  return findWorst(
+    own,
+    ({ poolWaitMs }) => poolWaitMs ?? 0,
+    ({ poolWaitMs, http }) => ({ forMs: poolWaitMs, requests: http?.activeRequests ?? 0 }),
+    nowMs,
+  );
 }
 
 /** @param {WorkerFacts} worker */

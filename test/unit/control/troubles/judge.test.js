@@ -89,6 +89,7 @@ const TABLE = [
       app({ incidents: after(crash(NOW - 9 * S)) }),
       app({ incidents: after(crash(NOW - 700 * S), crash(NOW - 9 * S)) }),
       app({ incidents: after(crash(NOW - 700 * S), crash(NOW - 650 * S)) }),
+      app({ incidents: after(...[20, 9].map((s) => crash(NOW - s * S, { listenFailure: FAILURE }))) }),
       app({ incidents: after(crash(NOW - 20 * S, { cause: 'signal' }), crash(NOW - 9 * S, { cause: 'reload' })) }),
       app({ incidents: after(crash(NOW - 20 * S), crash(NOW - 9 * S), { type: 'stop', at: NOW }) }),
       app({
@@ -250,6 +251,11 @@ const TABLE = [
     [app({ errorLines: errors({ usualPerS: 20 }) }), app({ errorLines: errors({ perS: 40 }) })],
   ],
 ];
+
+test('a stuck pool does not end when the event loop computes', () => {
+  const begun = last(app({ worker: { poolWaitMs: 5_000 } }));
+  expect(kinds(last(app({ worker: { poolWaitMs: 9_000, cpu: 90 } }), { from: begun }))).toEqual(['pool-stuck']);
+});
 
 test('the error lines of requests that fail are no storm of their own', () => {
   const facts = app({ http: { errorsPerS: 5 }, errorLines: errors() });
