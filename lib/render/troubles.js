@@ -143,7 +143,8 @@ const WORDS = {
   },
   'child-burns': {
     text: ({ pid, program, cpu }) =>
-      `has a child process that computes without a pause, with ${formatPercent(cpu)} of a core: ${program} (pid ${pid})`,
+      `has a child process that computes without a pause: ${program} (pid ${pid}), ` +
+      `with ${formatPercent(cpu)} of a core`,
     next: (_, { pid }) => `To see its command: ps -fp ${pid}; to end it: kill ${pid}`,
   },
   'log-storm': {

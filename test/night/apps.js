@@ -1,5 +1,5 @@
-// The apps of a bad night. `fullS`: seconds from the fault, or from the start, until the sign of the
-// trouble is full, as docs/troubles.md says. `load`: requests at once, and the pause between them.
+// The apps of a bad night. `fullS`: seconds from the fault, or from the start, until the sign of
+// the trouble is full (docs/troubles.md). `load`: requests at once, and the pause between them.
 import { cpSync, writeFileSync } from 'node:fs';
 import { fixturePath } from '../helpers/fixtures.js';
 import { killIfThere } from '../helpers/processes.js';

@@ -17,7 +17,7 @@ import { createDisk, createTraffic, createUpstream } from './surroundings.js';
  * @property {Sandbox} other  It holds the port of `port-held`.
  * @property {ReturnType<typeof createUpstream>} upstream
  * @property {ReturnType<typeof createDisk>} disk
- * @property {() => Promise<Change[]>} changes  Of the troubles, from the event log, oldest first.
+ * @property {() => Promise<Change[]>} changes  The event log has them, oldest first.
  * @property {(...words: string[]) => Promise<void>} run
  * @property {(name: string, path: string) => Promise<unknown>} ask  Resolves with the head of the answer.
  * @property {(name: string) => string} scriptOf

@@ -1,5 +1,5 @@
-// The judge of troubles, with real programs that are sick all at once, beside healthy ones that look
-// suspicious. apps.js has a row for each.
+// The judge of troubles, with real programs that are sick all at once, beside healthy ones that
+// look suspicious. apps.js has a row for each.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -75,7 +75,7 @@ test('why, list, describe, doctor, monit, the dashboard and Prometheus name the 
   expect(apps).toEqual(SICK.map(({ name }) => name).sort());
 });
 
-test('why says what is wrong, why, and what to do, as recorded', async () => {
+test('why names the cause of each trouble and the next command, in the recorded words', async () => {
   const { stdout, exitStatus } = await night.home.nclust('why');
   expect(exitStatus).toBe(1);
   const words = normalize(stdout, tmpdir());

@@ -64,7 +64,7 @@ export async function openSurfaces(home) {
 }
 
 /**
- * @param {string} text  What `nclust why` prints.
+ * @param {string} text  The output of `nclust why`.
  * @param {string} root  The folder of the sandboxes.
  * @returns {string}  Without what is different in each night, and sorted by app.
  */

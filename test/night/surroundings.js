@@ -1,4 +1,4 @@
-// What the apps of the night depend on: clients, another service, and a disk.
+// The surroundings of the apps: clients, another service, and a disk.
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { Agent, createServer, get } from 'node:http';
@@ -7,7 +7,7 @@ import { pause } from '../helpers/wait-for.js';
 
 /** @import { ClientRequest, ServerResponse } from 'node:http' */
 
-/** Of a client whose request was refused. */
+/** A client whose request was refused waits for this long. */
 const RETRY_MS = 200;
 
 /** Clients that ask an app again and again, until end(). */
@@ -63,7 +63,7 @@ export function createTraffic() {
   };
 }
 
-/** A service that the apps ask. It answers at once, unless told otherwise. */
+/** A service that the apps ask. By default it answers at once. */
 export function createUpstream() {
   /** By app. @type {Map<string, number>} */
   const delays = new Map();

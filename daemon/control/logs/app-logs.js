@@ -55,6 +55,8 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {Shipped[]} shipping
  */
 
+/** @typedef {{ lines: number, file: string | null, reason: string }} Losing */
+
 /**
  * @typedef {object} AppLogs
  * @property {(place: LogPlace, isAdopted?: boolean) => void} attach  Idempotent. A later place
@@ -72,8 +74,8 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {() => void} reopen  Opens all files by their names again.
  * @property {(instanceId: string, name: string) => LogState} describe  Lists the losses of the last
  *   hour.
- * @property {() => Map<string, { lines: number, file: string | null, reason: string }>} losing  By app: the lines that are
- *   lost because the last write failed.
+ * @property {() => Map<string, Losing>} losing  By app: the lines that are lost because the last
+ *   write failed.
  * @property {(hasApp: (name: string) => boolean) => string[]} notices  Leaves out deleted apps.
  */
 

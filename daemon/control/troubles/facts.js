@@ -21,7 +21,7 @@ import { NO_HTTP } from './usual.js';
  * @property {HttpFacts} http
  * @property {{ address: string, port: number, isServed: boolean }[]} sockets  That the keeper holds.
  * @property {import('../../../lib/shared/metrics.js').AppSample['errorLines']} errorLines
- * @property {{ lines: number, file: string | null, reason: string } | null} losing  Null: every line is written.
+ * @property {import('../logs/app-logs.js').Losing | null} losing  Null: every line is written.
  */
 
 /** @typedef {WorkerSample & OwnFacts} WorkerFacts */

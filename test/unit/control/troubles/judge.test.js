@@ -257,7 +257,7 @@ test('a stuck pool does not end when the event loop computes', () => {
   expect(kinds(last(app({ worker: { poolWaitMs: 9_000, cpu: 90 } }), { from: begun }))).toEqual(['pool-stuck']);
 });
 
-test('the error lines of requests that fail are no storm of their own', () => {
+test('failing requests whose error lines are many are one trouble', () => {
   const facts = app({ http: { errorsPerS: 5 }, errorLines: errors() });
   expect(kinds(last(facts, { forS: 40 }))).toEqual(['failing']);
 });
