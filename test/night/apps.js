@@ -199,7 +199,7 @@ const ROWS = [
     fixture: 'night/fills-its-heap.js',
     kind: 'memory-wall',
     fullS: 70,
-    options: { node_args: '--max-old-space-size=80' },
+    options: { node_args: '--max-old-space-size=80 --expose-gc' },
     fault: ask('heap'),
     cure: restart('heap'),
   },

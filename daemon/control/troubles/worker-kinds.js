@@ -28,7 +28,8 @@ const SLOW_UNKNOWN_MS = 5_000;
 /** A multiple of the usual. */
 const FAR_ABOVE = 5;
 
-const WALL_SHARE = 0.9;
+/** From 80 % on, V8 may end a process whose garbage collections free too little. */
+const WALL_SHARE = 0.85;
 /** Garbage collections of the whole heap, one after the other. */
 const WALL_TIMES = 2;
 
