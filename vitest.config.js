@@ -96,6 +96,7 @@ export default defineConfig({
         globalSetup: frameworks,
         retry: RETRIES,
       }),
+      ring(6, 'night', { include: ['test/night/*.test.js'], timeoutMs: 240_000, maxWorkers: 1 }),
       ring(7, 'hostile', { include: ['test/hostile/*.test.js'], timeoutMs: 1_200_000, maxWorkers: 1 }),
     ],
   },

@@ -30,6 +30,8 @@ const DOING = {
   'no-cpu': 'it gets no CPU',
 };
 
+const LOOK_UPSTREAM = 'Look at the database or service that it calls';
+
 /**
  * `text` follows the name of the app. `next`: a command, or an advice.
  * @type {{ [K in Kind]: {
@@ -52,11 +54,13 @@ const WORDS = {
     next: (name) => `nclust logs ${name} --err`,
   },
   'deploy-halted': {
-    text: ({ isRolledBack, reason }) =>
-      isRolledBack
-        ? `was rolled back, and the old code serves: ${reason}`
-        : `runs the old code, because its last reload was halted: ${reason}`,
-    next: (name) => `nclust logs ${name} --err; then: nclust reload ${name}`,
+    text: (evidence) =>
+      (evidence.isRolledBack
+        ? 'was rolled back, and the old code serves: '
+        : 'runs the old code, because its last reload was halted: ') +
+      evidence.reason +
+      quoteErrorLine(evidence),
+    next: (name) => `Fix the new code, then: nclust reload ${name}`,
   },
   'slow-start': {
     text: ({ forMs, isProgressing }) =>
@@ -67,7 +71,7 @@ const WORDS = {
     text: ({ signal, forMs, killAtMs }) =>
       `has not exited ${formatCoarse(forMs)} after ${signal ?? 'its stop signal'}; SIGKILL follows at ` +
       clockTime(killAtMs, killAtMs),
-    next: (name) => `Exit in the handler of the signal, or set a shorter kill_timeout. To see it: nclust logs ${name}`,
+    next: (name) => `To end it now: nclust sendSignal SIGKILL ${name}. Later, let the handler of its signal exit`,
   },
   'memory-limit': {
     text: ({ firstMs, lastMs, by }, { times }) =>
@@ -75,16 +79,18 @@ const WORDS = {
     next: (name) => `nclust profile ${name} --heap; or raise its max_memory_restart`,
   },
   'lines-lost': {
-    text: ({ lines, reason }) => `loses its output: ${formatCount(lines, 'line')} could not be written (${reason})`,
-    next: (name) => `Free space, or: nclust flush ${name}`,
+    text: ({ lines, file, reason }) =>
+      `loses its output: ${formatCount(lines, 'line')} could not be written` +
+      `${file ? ` to ${file}` : ''} (${reason})`,
+    next: (name) => `Free space on that disk, or empty its log: nclust flush ${name}`,
   },
   'trigger-failed': {
-    text: ({ by, message }) => `could not be reloaded (${by}): ${message}`,
-    next: (name) => `nclust reload ${name}`,
+    text: ({ by, message }) => `runs the old code, because it could not be reloaded (${by}): ${message}`,
+    next: (name) => `Fix that, then: nclust reload ${name}`,
   },
   'socket-unserved': {
     text: (socket) => `does not listen on ${formatPlace(socket)}, which nclust holds for it: clients wait there`,
-    next: (name) => `nclust logs ${name}`,
+    next: (name) => `nclust logs ${name}; then: nclust restart ${name}`,
   },
   'loop-blocked': {
     text({ forMs, longestMs, doing, frame }, { times, evidence }) {
@@ -95,7 +101,11 @@ const WORDS = {
       const how = doing && !(where && doing === 'computes') ? `; ${DOING[doing]}` : '';
       return `does not answer: its event loop has been blocked for ${formatCoarse(forMs)}${at}${how}`;
     },
-    next: (name, { forMs }) => (forMs === null ? `nclust profile ${name}` : `nclust stack ${name}`),
+    next(name, { forMs, doing }) {
+      if (forMs === null) return `nclust profile ${name}`;
+      if (doing === 'stopped') return `nclust sendSignal SIGCONT ${name}`;
+      return doing === 'no-cpu' ? 'nclust list --sort cpu:desc' : `nclust stack ${name}`;
+    },
   },
   'pool-stuck': {
     text: ({ forMs, requests }) =>
@@ -107,7 +117,7 @@ const WORDS = {
     text: ({ requests, oldestMs, isIdle }) =>
       `answers none of ${formatCount(requests, 'request')}; the oldest waits for ${formatCoarse(oldestMs)}: it ` +
       `${isIdle ? 'waits for something else' : 'is busy'}`,
-    next: (name) => `nclust stack ${name}; look at what it calls`,
+    next: (name, { isIdle }) => (isIdle ? LOOK_UPSTREAM : `nclust profile ${name}`),
   },
   failing: {
     text: ({ share, perS, line }) =>
@@ -120,8 +130,7 @@ const WORDS = {
       `answers slowly: 1 in 100 requests takes ${formatDelay(p99Ms)} or more` +
       `${usualMs === null ? '' : `, usually ${formatDelay(usualMs)}`}; ` +
       `${isOwnWork(delayP99Ms, p99Ms) ? 'its own work delays it' : 'it waits for something else'}`,
-    next: (name, { delayP99Ms, p99Ms }) =>
-      isOwnWork(delayP99Ms, p99Ms) ? `nclust profile ${name}` : 'Look at the database or service that it calls',
+    next: (name, { delayP99Ms, p99Ms }) => (isOwnWork(delayP99Ms, p99Ms) ? `nclust profile ${name}` : LOOK_UPSTREAM),
   },
   'memory-wall': {
     text: ({ usedBytes, limitBytes }) =>
@@ -131,12 +140,14 @@ const WORDS = {
   descriptors: {
     text: ({ open, limit, sockets }) =>
       `has ${open} of ${limit} file descriptors open${sockets === null ? '' : ` (${formatCount(sockets, 'socket')})`}`,
-    next: () => 'Raise the limit (ulimit -n) and start the manager again, or look for a leak',
+    next: (name) =>
+      `For now: nclust restart ${name}. Then look for a leak, or raise the limit (ulimit -n) and restart the manager`,
   },
   'child-burns': {
     text: ({ pid, program, cpu }) =>
-      `has a child process that uses ${formatPercent(cpu)} of a core: ${program} (pid ${pid})`,
-    next: (name) => `nclust describe ${name}`,
+      `has a child process that computes without a pause: ${program} (pid ${pid}), ` +
+      `with ${formatPercent(cpu)} of a core`,
+    next: (_, { pid }) => `To see its command: ps -fp ${pid}; to end it: kill ${pid}`,
   },
   'log-storm': {
     text: ({ perS, usualPerS, line, share }) =>

@@ -116,7 +116,7 @@ export function adviseOnPort(failure, name) {
 }
 
 /** @param {ListenFailure} failure */
-export function adviseOnListenFailure({ code, family, app, holder }) {
+export function adviseOnListenFailure({ code, family, port, app, holder }) {
   if (holder?.isOwn) return 'Instances of this app cannot run side by side: use nclust restart instead of reload';
   if (holder?.isPm2) return 'An app of PM2 holds it. Find it with: pm2 list; then: pm2 stop <app>';
   const what = family === 0 ? 'path' : 'port';
@@ -128,7 +128,9 @@ export function adviseOnListenFailure({ code, family, app, holder }) {
   if (code === 'EADDRINUSE')
     return (
       `Give ${app === null ? 'it' : 'one of them'} another ${what}, or ` +
-      (holder?.pid === 0 ? 'ask that user to release this one' : 'end the program that holds this one')
+      (holder?.pid === 0
+        ? `find what holds this one, as root: ss -ltunp "sport = :${port}"`
+        : 'end the program that holds this one')
     );
   if (code === 'EACCES' && family !== 0) return 'Only root may use ports below 1024; give it a higher one';
   return 'Fix the address that it listens on';

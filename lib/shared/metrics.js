@@ -76,8 +76,9 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} processes
  * @property {number} cpu  Percent of one core.
  * @property {number} memoryBytes
- * @property {{ pid: number, program: string, cpu: number } | null} top  The descendant that uses the
- *   most CPU. Null: there is none.
+ * @property {{ pid: number, program: string, cpu: number, cpuWanted: number } | null} top  The
+ *   descendant that uses the most CPU. Null: there is none. `cpuWanted`: with the time for which it
+ *   waited for a CPU.
  */
 
 /**

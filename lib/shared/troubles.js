@@ -25,6 +25,15 @@
  */
 
 /**
+ * @typedef {object} HaltEvidence
+ * @property {boolean} isRolledBack
+ * @property {string} reason
+ * @property {string | null} words  The error line of the new code. Null: it has written none.
+ * @property {string | null} frame
+ * @property {number} generation
+ */
+
+/**
  * By kind.
  * @typedef {object} Evidence
  * @property {DeathsEvidence | {}} errored  Empty: too long ago.
@@ -43,8 +52,8 @@
  * @property {{ open: number, limit: number, sockets: number | null }} descriptors
  * @property {{ pid: number, program: string, cpu: number }} child-burns
  * @property {{ perS: number, usualPerS: number | null, line: string | null, share: number }} log-storm
- * @property {{ lines: number, reason: string }} lines-lost
- * @property {{ isRolledBack: boolean, reason: string, generation: number }} deploy-halted
+ * @property {{ lines: number, file: string | null, reason: string }} lines-lost
+ * @property {HaltEvidence} deploy-halted
  * @property {{ signal: string | null, forMs: number, killAtMs: number }} stop-hangs
  * @property {{ by: string, message: string }} trigger-failed
  * @property {{ address: string, port: number }} socket-unserved

@@ -14,6 +14,7 @@ const RINGS = {
   nodes: { script: 'test:nodes' },
   long: { script: 'test:long' },
   browser: { script: 'test:browser' },
+  night: { script: 'test:night' },
   hostile: { script: 'test:hostile' },
   soak: { script: 'test:soak', env: { NCLUST_SOAK_SCALE: '0.05' } },
 };

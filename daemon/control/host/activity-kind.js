@@ -28,8 +28,22 @@ const KEPT_MS = 10_000;
 export function lookAtActivity(pid, { proc = '/proc', nowMono = () => performance.now() } = {}) {
   const stat = readStat(pid, `${proc}/${pid}/task`);
   if (stat === null) return null;
+  return {
+    atMono: nowMono(),
+    state: stat.state,
+    cpuMs: stat.ownTicks * TICK_OF_CPU_MS,
+    delayMs: readRunDelayMs(pid, proc),
+  };
+}
+
+/**
+ * @param {number} pid
+ * @param {string} [proc]
+ * @returns {number}  Time for which its main thread was ready to run, but had no CPU. 0: not known.
+ */
+export function readRunDelayMs(pid, proc) {
   const [, delayNs = 0] = readProcFile(pid, 'schedstat', proc).split(' ').map(Number);
-  return { atMono: nowMono(), state: stat.state, cpuMs: stat.ownTicks * TICK_OF_CPU_MS, delayMs: delayNs / 1e6 };
+  return delayNs / 1e6;
 }
 
 /**

@@ -17,7 +17,7 @@ const EVENTS = {
   'state-write-failed': ['manager:state-unwritten', 'message'],
   ending: ['manager:ending', 'by'],
   triggered: ['trigger', 'app', 'by'],
-  'trigger-failed': ['trigger:failed', 'app', 'by', 'message'],
+  'trigger-failed': ['trigger:failed', 'app', 'by', 'message', 'reason'],
   'log-limit': ['limit:logs', 'app', 'id', 'reason'],
   'channel-withheld': ['limit:channel', 'app', 'id', 'reason'],
   'rollback-window-opened': ['rollout:window', 'app', 'generation', 'by'],

@@ -56,6 +56,8 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {Shipped[]} shipping
  */
 
+/** @typedef {{ lines: number, file: string | null, reason: string }} Losing */
+
 /**
  * @typedef {object} AppLogs
  * @property {(place: LogPlace, isAdopted?: boolean) => void} attach  Idempotent. A later place
@@ -75,8 +77,8 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  *   hour.
  * @property {(instanceId: string, onUrl: (url: string) => void) => () => void} hideInspector  Takes
  *   the lines of Node.js about its inspector out of stderr, until the returned function is called.
- * @property {() => Map<string, { lines: number, reason: string }>} losing  By app: the lines that are
- *   lost because the last write failed.
+ * @property {() => Map<string, Losing>} losing  By app: the lines that are lost because the last
+ *   write failed.
  * @property {(hasApp: (name: string) => boolean) => string[]} notices  Leaves out deleted apps.
  */
 
@@ -261,14 +263,15 @@ export function createAppLogs({
       const found = new Map();
       const seen = new Set();
       for (const { place, taps } of attached.values())
-        for (const losses of taps.flatMap(({ stream }) => [
-          ...stream.files.map((path) => files.fileAt(path)?.losses),
-          stream.refused(),
+        for (const { file, losses } of taps.flatMap(({ stream }) => [
+          ...stream.files.map((path) => ({ file: path, losses: files.fileAt(path)?.losses })),
+          { file: null, losses: stream.refused() },
         ])) {
           const lost = losses?.isLosing() && !seen.has(losses) ? losses.recent() : null;
           seen.add(losses);
-          if (lost)
-            found.set(place.name, { lines: (found.get(place.name)?.lines ?? 0) + lost.lines, reason: lost.reason });
+          if (!lost) continue;
+          const lines = (found.get(place.name)?.lines ?? 0) + lost.lines;
+          found.set(place.name, { lines, file, reason: lost.reason });
         }
       return found;
     },

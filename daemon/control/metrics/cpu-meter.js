@@ -1,3 +1,4 @@
+import { readRunDelayMs } from '../host/activity-kind.js';
 import { readProgram, TICK_OF_CPU_MS } from '../host/processes.js';
 
 /** @import { Tree } from '../../../lib/shared/metrics.js' */
@@ -11,12 +12,16 @@ import { readProgram, TICK_OF_CPU_MS } from '../host/processes.js';
  *   Percent of one core since the last reading; at the first reading, since the start.
  * @property {number} cpuMs  CPU time since the start. It never falls.
  * @property {Tree['top']} top
+ * @property {number} topDelayMs  Time for which `top` was ready to run, but had no CPU.
  * @property {Reading} reading
  * @property {Descendants} descendants
  * @property {number} atMono
  */
 
 /** @typedef {Map<string, ProcRow>} Descendants  By pid and start time. */
+
+/** `cpuWanted` is the mean of about this many readings. */
+const WANTED_READINGS = 10;
 
 /** @type {Descendants} */
 const NONE = new Map();
@@ -30,16 +35,22 @@ const NONE = new Map();
  * @param {boolean} o.isNameDue  Whether to read the name of `top` again, because the process may
  *   have started another program.
  * @param {(pid: number) => string} [o.programOf]
+ * @param {(pid: number) => number} [o.runDelayOf]
  * @returns {Measured}
  */
-export function measureCpu(root, { reading, atMono }, { before, isNameDue, programOf = readProgram }) {
+export function measureCpu(root, { reading, atMono }, o) {
+  const { before, isNameDue, programOf = readProgram, runDelayOf = readRunDelayMs } = o;
   const { cpuMs, ageMs } = reading;
   const descendants = listDescendants(root, reading);
-  if (!before) return { cpu: percent(cpuMs, ageMs), cpuMs, top: null, reading, descendants, atMono };
+  if (!before) return { cpu: percent(cpuMs, ageMs), cpuMs, top: null, topDelayMs: 0, reading, descendants, atMono };
   const passedMs = atMono - before.atMono;
   const spentMs = cpuMs - before.reading.cpuMs - sumEarlierMs(reading, descendants, before, passedMs);
   const busiest = findBusiest(descendants, before);
-  const known = busiest && before.top?.pid === busiest.pid && !isNameDue ? before.top.program : null;
+  const isSame = before.top !== null && before.top.pid === busiest?.pid;
+  const known = isSame && !isNameDue ? before.top?.program : null;
+  const topDelayMs = busiest ? runDelayOf(busiest.pid) : 0;
+  const wanted = percent((busiest?.cpuMs ?? 0) + (isSame ? topDelayMs - before.topDelayMs : 0), passedMs);
+  const wantedBefore = isSame ? (before.top?.cpuWanted ?? 0) : wanted;
   return {
     cpu: percent(spentMs, passedMs),
     // Reports the highest sum so far, because the sum of a tree falls if a process exits and its
@@ -49,7 +60,10 @@ export function measureCpu(root, { reading, atMono }, { before, isNameDue, progr
       pid: busiest.pid,
       program: known ?? programOf(busiest.pid),
       cpu: percent(busiest.cpuMs, passedMs),
+      // The kernel counts a delay only when it ends.
+      cpuWanted: Math.round(10 * (wantedBefore + (wanted - wantedBefore) / WANTED_READINGS)) / 10,
     },
+    topDelayMs,
     reading,
     descendants,
     atMono,

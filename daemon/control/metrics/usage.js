@@ -57,6 +57,7 @@ const TABLE_EVERY_MS = 5_000;
  *   Null: only the root of a tree counts.
  * @param {(pid: number) => boolean} [o.hasChildren]
  * @param {(pid: number) => string} [o.programOf]
+ * @param {(pid: number) => number} [o.runDelayOf]
  * @param {() => number} [o.nowMono]
  * @returns {ReadUsage}
  */
@@ -65,6 +66,7 @@ export function createUsageReader({
   readTrees = process.platform === 'linux' ? createProcTreeReader() : null,
   hasChildren = mayHaveChildren,
   programOf,
+  runDelayOf,
   nowMono = () => performance.now(),
 } = {}) {
   /** @type {Map<number, Known>} */
@@ -87,7 +89,7 @@ export function createUsageReader({
     const isAlone = readTrees !== null && !isTree && !isManager;
     const isParent = isAlone && (isDue(CHILDREN_EVERY) ? hasChildren(pid) : before?.isParent === true);
     const measure = (/** @type {Timed | null} */ given, /** @type {Measured | null} */ earlier) =>
-      given && measureCpu(pid, given, { before: earlier, isNameDue: isFdsDue, programOf });
+      given && measureCpu(pid, given, { before: earlier, isNameDue: isFdsDue, programOf, runDelayOf });
     const own = /** @type {Measured} */ (measure(alone ?? withTree, before?.own ?? null));
     const family = alone && measure(withTree, before?.family ?? null);
     known.set(pid, { reads, descriptors, own, isParent, family });

@@ -66,7 +66,7 @@ function preflightError({ name }, method, fault) {
   const what = method === 'reload' ? 'Reload' : 'Restart';
   return new NclustError('ERR_NCLUST_PREFLIGHT', `${what} of "${name}" was refused: ${fault}. Nothing was changed.`, {
     hint: 'Fix it, then run the command again.',
-    data: { name },
+    data: { name, fault },
   });
 }
 

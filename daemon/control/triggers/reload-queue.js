@@ -74,8 +74,10 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
     try {
       if (await reload(name, due)) lasts.set(name, turn);
     } catch (error) {
-      const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
-      managerLog('trigger-failed', { app: name, by: due.by, code, message });
+      const { message, code, data } = /** @type {{ message: string, code?: string, data?: { fault?: string } }} */ (
+        error
+      );
+      managerLog('trigger-failed', { app: name, by: due.by, code, message, reason: data?.fault });
       lasts.set(name, { ...turn, atMs: nowMs(), problem: message });
     }
   }

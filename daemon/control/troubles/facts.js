@@ -5,6 +5,7 @@ import { createWorkerReader } from './worker-facts.js';
 
 /** @import { ErrorLines } from '../../../lib/shared/metrics.js' */
 /** @import { Control, Parts } from '../context.js' */
+/** @import { Losing } from '../logs/app-logs.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
 /** @import { Sources } from '../metrics/sample.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
@@ -22,7 +23,7 @@ import { createWorkerReader } from './worker-facts.js';
  * @property {HttpFacts} http
  * @property {{ address: string, port: number, isServed: boolean }[]} sockets  That the keeper holds.
  * @property {ErrorLines | null} errorLines
- * @property {{ lines: number, reason: string } | null} losing  Null: every line is written.
+ * @property {Losing | null} losing  Null: every line is written.
  */
 
 /**

@@ -38,11 +38,13 @@ export const PROCESS_KINDS = {
   'crash-loop': {
     level: 'bad',
     unless: ['errored', 'port-taken'],
-    begins: (app, nowMs) =>
-      app.incidents.crashes !== null &&
-      app.incidents.crashes.times > 1 &&
-      nowMs - app.incidents.crashes.lastMs < CALM_MS &&
-      findDeaths(app, ({ slot }) => app.incidents.crashes?.slots.includes(slot) === true),
+    begins(app, nowMs) {
+      const { crashes } = app.incidents;
+      if (crashes === null || crashes.times < 2 || nowMs - crashes.lastMs >= CALM_MS) return null;
+      // An app that listens now is well. Until then it is `port-taken`.
+      if (crashes.last.listenFailure) return null;
+      return findDeaths(app, ({ slot }) => crashes.slots.includes(slot));
+    },
   },
   'deploy-halted': {
     level: 'warn',
@@ -53,6 +55,8 @@ export const PROCESS_KINDS = {
         evidence: {
           isRolledBack: rollout.type === 'rollout:rolled-back',
           reason: rollout.reason,
+          words: rollout.words ?? null,
+          frame: rollout.frame ?? null,
           generation: rollout.generation,
         },
       },
@@ -108,7 +112,7 @@ export const PROCESS_KINDS = {
       failedTrigger !== null && {
         slots: [],
         sinceMs: failedTrigger.at,
-        evidence: { by: failedTrigger.by, message: failedTrigger.message },
+        evidence: { by: failedTrigger.by, message: failedTrigger.reason ?? failedTrigger.message },
       },
   },
   'socket-unserved': {

@@ -33,7 +33,8 @@ const SLOW_UNKNOWN_MS = 5_000;
 /** A multiple of the usual. */
 const FAR_ABOVE = 5;
 
-const WALL_SHARE = 0.9;
+/** From 80 % on, V8 may end a process whose garbage collections free too little. */
+const WALL_SHARE = 0.85;
 /** Garbage collections of the whole heap, one after the other. */
 const WALL_TIMES = 2;
 
@@ -68,10 +69,14 @@ export const WORKER_KINDS = {
     level: 'bad',
     unless: ['loop-blocked'],
     begins: ({ workers }, nowMs) =>
-      findWorst(
+      findStuck(
         workers.filter(({ poolWaitMs, cpu }) => (poolWaitMs ?? 0) >= POOL_MS && cpu < POOL_CPU),
-        ({ poolWaitMs }) => poolWaitMs ?? 0,
-        ({ poolWaitMs, http }) => ({ forMs: poolWaitMs, requests: http?.activeRequests ?? 0 }),
+        nowMs,
+      ),
+    // The loop may compute beside a pool that hangs.
+    holds: ({ workers }, nowMs) =>
+      findStuck(
+        workers.filter(({ poolWaitMs }) => (poolWaitMs ?? 0) >= POOL_MS),
         nowMs,
       ),
   },
@@ -159,15 +164,16 @@ export const WORKER_KINDS = {
     begins: ({ workers }) =>
       findWorst(
         workers.filter(
-          ({ isNode, tree, cpu }) => isNode && cpu < BESIDE_CHILD_CPU && (tree?.top?.cpu ?? 0) > CHILD_CPU,
+          ({ isNode, tree, cpu }) => isNode && cpu < BESIDE_CHILD_CPU && (tree?.top?.cpuWanted ?? 0) > CHILD_CPU,
         ),
-        ({ tree }) => tree?.top?.cpu ?? 0,
+        ({ tree }) => tree?.top?.cpuWanted ?? 0,
         ({ tree }) => ({ ...tree?.top }),
         null,
       ),
   },
   'log-storm': {
     level: 'warn',
+    unless: ['failing'],
     afterMs: 30_000,
     lullMs: 15_000,
     begins: ({ errorLines }) =>
@@ -195,6 +201,19 @@ function findWorst(own, measure, describe, nowMs) {
     ...(nowMs === null ? {} : { sinceMs: nowMs - measure(worst) }),
     evidence: describe(worst),
   };
+}
+
+/**
+ * @param {WorkerFacts[]} own
+ * @param {number} nowMs
+ */
+function findStuck(own, nowMs) {
+  return findWorst(
+    own,
+    ({ poolWaitMs }) => poolWaitMs ?? 0,
+    ({ poolWaitMs, http }) => ({ forMs: poolWaitMs, requests: http?.activeRequests ?? 0 }),
+    nowMs,
+  );
 }
 
 /** @param {WorkerFacts} worker */

@@ -13,6 +13,7 @@ let scanMs;
 let nowMono;
 let hasChildren;
 let names;
+let runDelays;
 let read;
 
 const row = (pid, more = {}) => ({ pid, ppid: 1, rssBytes: 1_000, start: '5', ownTicks: 0, waitedTicks: 0, ...more });
@@ -43,6 +44,7 @@ beforeEach(() => {
   nowMono = 0;
   hasChildren = () => false;
   names = [];
+  runDelays = {};
   read = reader();
 });
 
@@ -58,6 +60,7 @@ function reader({ hasTrees = true } = {}) {
     readPids: createPidusageReader({ stat: (pids) => stat(pids), nowMono: now }),
     readTrees: hasTrees ? createProcTreeReader({ readRow, readTable, nowMono: now }) : null,
     hasChildren: (pid) => hasChildren(pid),
+    runDelayOf: (pid) => runDelays[pid] ?? 0,
     programOf(pid) {
       names.push(pid);
       return `program-${pid}`;
@@ -247,6 +250,24 @@ describe('the tree of a worker', () => {
       processes: 1,
       tree: { processes: 3, cpu: 95, memoryBytes: 3_000, top: { pid: 9, program: 'program-9', cpu: 90 } },
     });
+  });
+
+  test('a child that waits for a CPU wants more than it gets', async () => {
+    stats = [status(7)];
+    rows = [row(7), row(8, { ppid: 7 })];
+    hasChildren = (pid) => pid === 7;
+    await usage(7);
+    await usage(7);
+    expect((await usage(7)).tree.top).toMatchObject({ pid: 8, cpu: 0, cpuWanted: 0 });
+    let last;
+    for (let second = 1; second <= 40; second += 1) {
+      rows = [row(7), row(8, { ppid: 7, ownTicks: 30 * second })];
+      // The kernel counts a delay when it ends: here, every other second.
+      if (second % 2 === 0) runDelays = { 8: 700 * second };
+      last = (await usage(7)).tree.top;
+    }
+    expect(last.cpu).toBe(30);
+    expect(last.cpuWanted).toBeGreaterThan(90);
   });
 
   test('the tree of another program has its busiest descendant', async () => {

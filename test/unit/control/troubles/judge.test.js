@@ -91,6 +91,7 @@ const TABLE = [
       app({ incidents: after(crash(NOW - 9 * S)) }),
       app({ incidents: after(crash(NOW - 700 * S), crash(NOW - 9 * S)) }),
       app({ incidents: after(crash(NOW - 700 * S), crash(NOW - 650 * S)) }),
+      app({ incidents: after(...[20, 9].map((s) => crash(NOW - s * S, { listenFailure: FAILURE }))) }),
       app({ incidents: after(crash(NOW - 20 * S, { cause: 'signal' }), crash(NOW - 9 * S, { cause: 'reload' })) }),
       app({ incidents: after(crash(NOW - 20 * S), crash(NOW - 9 * S), { type: 'stop', at: NOW }) }),
       app({
@@ -245,11 +246,11 @@ const TABLE = [
   ],
   [
     'child-burns',
-    app({ worker: { tree: { top: { pid: 9, program: 'x', cpu: 97 } } } }),
+    app({ worker: { tree: { top: { pid: 9, program: 'x', cpu: 30, cpuWanted: 97 } } } }),
     45,
     [
-      app({ worker: { tree: { top: { pid: 9, program: 'x', cpu: 80 } } } }),
-      app({ worker: { cpu: 90, tree: { top: { pid: 9, program: 'x', cpu: 97 } } } }),
+      app({ worker: { tree: { top: { pid: 9, program: 'x', cpu: 80, cpuWanted: 80 } } } }),
+      app({ worker: { cpu: 90, tree: { top: { pid: 9, program: 'x', cpu: 97, cpuWanted: 97 } } } }),
     ],
   ],
   [
@@ -259,6 +260,22 @@ const TABLE = [
     [app({ errorLines: errors({ usualPerS: 20 }) }), app({ errorLines: errors({ perS: 40 }) })],
   ],
 ];
+
+test('a stuck pool does not end when the event loop computes', () => {
+  const begun = last(app({ worker: { poolWaitMs: 5_000 } }));
+  expect(kinds(last(app({ worker: { poolWaitMs: 9_000, cpu: 90 } }), { from: begun }))).toEqual(['pool-stuck']);
+});
+
+test('failing requests whose error lines are many are one trouble', () => {
+  const facts = app({ http: { errorsPerS: 5 }, errorLines: errors() });
+  expect(kinds(last(facts, { forS: 40 }))).toEqual(['failing']);
+});
+
+test('a report that control reads late, because it got no CPU, blocks no event loop', () => {
+  const late = last(app({ worker: { reportAgeMs: 3_100 } }));
+  expect(kinds(judge([app({ worker: { reportAgeMs: 3_300 } })], late, NOW + 200).standings)).toEqual([]);
+  expect(kinds(judge([app({ worker: { reportAgeMs: 200 } })], late, NOW + S).standings)).toEqual([]);
+});
 
 describe.each(TABLE)('%s', (kind, sick, forS, healthy) => {
   test(`${kind} begins when it has lasted, with its evidence`, () => {

@@ -101,7 +101,10 @@ test.each([
 
 test.each([
   [{ app: null }, 'Give it another port, or end the program that holds this one'],
-  [{ app: null, holder: OF_BOB }, 'Give it another port, or ask that user to release this one'],
+  [
+    { app: null, holder: OF_BOB },
+    'Give it another port, or find what holds this one, as root: ss -ltunp "sport = :80"',
+  ],
   [
     { app: null, holder: KEEPER },
     'Give it another port, or stop the app that holds it. ' +
