@@ -17,6 +17,7 @@ export const RULES = {
     'logs',
     'loop',
     'metrics',
+    'notify',
     'recovery',
     'requests',
     'spawn',
@@ -69,6 +70,7 @@ export const RULES = {
     'lib/app-spec',
   ],
   'daemon/control/metrics': ['host', 'state', 'status', 'lib/shared'],
+  'daemon/control/notify': ['host', 'lib/figures', 'lib/render', 'lib/shared'],
   'daemon/control/policy': [],
   'daemon/control/profiling': ['app-channel', 'lib/shared'],
   'daemon/control/recovery': [

@@ -47,6 +47,14 @@ export const HOME = [
     load: load(() => import('../../commands/settings.js'), 'multiset', noText, settingsJson),
   },
   {
+    name: 'notify',
+    words: '<list|test> [names...]',
+    brief: 'show or test who is told of troubles',
+    help: 'show who is told when a trouble begins and ends, or send a test message to them now',
+    examples: ['nclust set notify.ops slack:file:/etc/nclust/slack', 'nclust notify test ops', 'nclust notify list'],
+    load: load(() => import('../../commands/notify.js'), 'notify', 'renderNotify', 'notifyData'),
+  },
+  {
     name: 'save',
     aliases: ['dump'],
     help: 'write the list to a file that resurrect reads',
