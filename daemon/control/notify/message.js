@@ -118,5 +118,8 @@ function findErrorLines(deaths, evidence, sinceMs) {
     .sort((a, b) => b.atMs - a.atMs);
   const { line = null } = /** @type {{ line?: string | null }} */ (evidence ?? {});
   const lines = last?.lastLines ?? (line === null ? [] : [line]);
-  return lines.slice(-LINES_MAX).map((one) => toOneLine(one).slice(0, LINE_MAX));
+  return lines
+    .filter((one) => one.trim() !== '')
+    .slice(-LINES_MAX)
+    .map((one) => toOneLine(one).slice(0, LINE_MAX));
 }

@@ -126,13 +126,14 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
   async function pump() {
     if (isSending || isClosed) return;
     isSending = true;
-    await save();
-    while (!isClosed && !isResting && queue.length > 0) {
+    for (;;) {
+      // A message that is added during a write is written before it is sent, too.
+      do await save();
+      while (isDirty && !isUnwritable && !isClosed);
+      if (isClosed || isResting || queue.length === 0) break;
       await attempt(queue[0]);
-      await save();
     }
     isSending = false;
-    if (isDirty && !isUnwritable) void pump();
   }
 
   /** @param {Saved['messages'][number]} head */

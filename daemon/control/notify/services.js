@@ -29,8 +29,16 @@ function words({ text, dropped = 0 }, max) {
   return `${cut(text, max)}${dropped > 0 ? `\n(${dropped} earlier messages could not be sent.)` : ''}`;
 }
 
-/** Lines that a chat shows. JSON and mail have all. */
-const CHAT_LINES = 5;
+const CHAT_LINES = 3;
+
+/**
+ * The text usually quotes the error line, and then the lines around it only make a chat longer.
+ * JSON and mail have all lines.
+ * @param {Message} message
+ */
+function chatLines({ errorLines, text }) {
+  return errorLines.some((line) => text.includes(line.trim())) ? [] : errorLines.slice(-CHAT_LINES);
+}
 
 /**
  * https://api.slack.com/reference/surfaces/formatting#escaping
@@ -40,11 +48,12 @@ function toSlack(message) {
   const escape = (/** @type {string} */ text) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   const quote = (/** @type {string} */ text, max = 1_500) => escape(cut(text, max).replaceAll('`', "'"));
-  const { errorLines, next, link } = message;
+  const { next, link } = message;
+  const lines = chatLines(message).join('\n');
   const parts = [
     `*${quote(title(message), 200).replaceAll('*', '')}*`,
     escape(words(message, 1_500)),
-    ...(errorLines.length > 0 ? [`\`\`\`${quote(errorLines.slice(-CHAT_LINES).join('\n'))}\`\`\``] : []),
+    ...(lines ? [`\`\`\`${quote(lines)}\`\`\``] : []),
     ...(next ? [`\`${quote(next, 300)}\``] : []),
     ...(link ? [`<${link}|dashboard>`] : []),
   ];
@@ -58,11 +67,12 @@ const DISCORD_MAX = 2_000;
 function toDiscord(message) {
   const escape = (/** @type {string} */ text) => text.replace(/[\\*_~`|>#[\]()<@]/g, '\\$&');
   const quote = (/** @type {string} */ text, max = 600) => cut(text, max).replaceAll('`', "'");
-  const { errorLines, next, link } = message;
+  const { next, link } = message;
+  const lines = chatLines(message).join('\n');
   const parts = [
     `**${escape(cut(title(message), 120))}**`,
     escape(words(message, 350)),
-    ...(errorLines.length > 0 ? [`\`\`\`\n${quote(errorLines.slice(-CHAT_LINES).join('\n'))}\n\`\`\``] : []),
+    ...(lines ? [`\`\`\`\n${quote(lines)}\n\`\`\``] : []),
     ...(next ? [`\`${quote(next, 200)}\``] : []),
     ...(link ? [`<${link}>`] : []),
   ];
@@ -75,7 +85,8 @@ function toDiscord(message) {
  * @param {Message} message
  */
 function toTeams(message) {
-  const { errorLines, next, link } = message;
+  const { next, link } = message;
+  const lines = chatLines(message).join('\n');
   const block = (/** @type {string} */ text, more = {}) => ({
     type: 'RichTextBlock',
     inlines: [{ type: 'TextRun', text: cut(text, 1_500), ...more }],
@@ -94,9 +105,7 @@ function toTeams(message) {
           body: [
             block(title(message), { weight: 'Bolder', size: 'Medium' }),
             block(words(message, 1_400)),
-            ...(errorLines.length > 0
-              ? [block(errorLines.slice(-CHAT_LINES).join('\n'), { fontType: 'Monospace' })]
-              : []),
+            ...(lines ? [block(lines, { fontType: 'Monospace' })] : []),
             ...(next ? [block(next, { fontType: 'Monospace' })] : []),
           ],
           actions: link ? [{ type: 'Action.OpenUrl', title: 'Dashboard', url: link }] : [],
