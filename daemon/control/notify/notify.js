@@ -114,8 +114,9 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
       if (own.length === 0 && settings.notify() !== null) retire(outbox);
       const { told, news } = reconcile(outbox.told, { open: openNow, rules: own, nowMs: clock.nowMs(), sinceMs });
       const death = takeDeath(outbox, own);
+      const messages = makeMessages(maker, news, death);
       outbox.told = told;
-      if (news.length > 0 || death) outbox.add(makeMessages(maker, news, death));
+      if (messages.length > 0) outbox.add(messages);
       if (news.length >= NEWS_MAX) lookSoon();
     }
   }

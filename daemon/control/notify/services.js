@@ -115,7 +115,6 @@ function toTeams(message) {
   };
 }
 
-/** RFC 5322 allows 998 characters a line. */
 const SUBJECT_MAX = 150;
 const TEXT_MAX = 2_000;
 
@@ -150,10 +149,10 @@ export function toMail(message, address) {
 
 /**
  * @param {string} line
- * @returns {string}  In parts that each mail server takes.
+ * @returns {string}  In parts of at most 998 bytes.
  */
 function wrap(line) {
-  return line.replace(/.{900}/gsu, '$&\n');
+  return line.replace(/.{240}/gsu, '$&\n');
 }
 
 /**

@@ -19,14 +19,46 @@ test.each([
   ['the first start', [ready(0)], []],
   ['a start after kill', [ready(0), ['5 manager:ending', { by: 'kill' }], ready(9, 8)], []],
   ['an update of control', [ready(0), ['5 manager:update'], ready(6)], []],
-  ['an update of the keeper', [ready(0), ['5 manager:update'], ['6 manager:keeper-lost'], ['7 manager:keeper', { pid: 9 }], ready(8, 9)], [/./]],
-  ['a death of control', [ready(0), ['3 died', { app: 'api' }], ready(5)], [/^5 the control process of nclust exited; another/]],
-  ['a death of control long after an update', [ready(0), ['5 manager:update'], ['6 manager:keeper', { pid: 7 }], ready(90)], [/^90 the control process/]],
-  ['a crash of control', [ready(0), ['4 manager:crashed', { message: 'x is not a function' }], ready(5)], [/exited, because of an error: x is not a function;/]],
-  ['a death of the keeper', [ready(0), ['5 manager:keeper-lost'], ['6 manager:keeper', { pid: 8 }]], [/^5 the keeper of nclust exited/]],
-  ['a keeper that does not start', [ready(0), ['5 manager:keeper-lost'], ['6 manager:keeper-failed'], ['7 manager:keeper-lost']], [/^5 the keeper/]],
-  ['a death of both, or of the machine', [ready(0), ready(60, 8)], [/^60 nclust had to start again after an unclean end/]],
-  ['a death of control after one of the keeper', [ready(0), ['5 manager:keeper-lost'], ['6 manager:keeper', { pid: 8 }], ready(9, 8)], [/^5 the keeper/, /^9 the control process/]],
+  [
+    'an update of the keeper',
+    [ready(0), ['5 manager:update'], ['6 manager:keeper-lost'], ['7 manager:keeper', { pid: 9 }], ready(8, 9)],
+    [/./],
+  ],
+  [
+    'a death of control',
+    [ready(0), ['3 died', { app: 'api' }], ready(5)],
+    [/^5 the control process of nclust exited; another/],
+  ],
+  [
+    'a death of control long after an update',
+    [ready(0), ['5 manager:update'], ['6 manager:keeper', { pid: 7 }], ready(90)],
+    [/^90 the control process/],
+  ],
+  [
+    'a crash of control',
+    [ready(0), ['4 manager:crashed', { message: 'x is not a function' }], ready(5)],
+    [/exited, because of an error: x is not a function;/],
+  ],
+  [
+    'a death of the keeper',
+    [ready(0), ['5 manager:keeper-lost'], ['6 manager:keeper', { pid: 8 }]],
+    [/^5 the keeper of nclust exited/],
+  ],
+  [
+    'a keeper that does not start',
+    [ready(0), ['5 manager:keeper-lost'], ['6 manager:keeper-failed'], ['7 manager:keeper-lost']],
+    [/^5 the keeper/],
+  ],
+  [
+    'a death of both, or of the machine',
+    [ready(0), ready(60, 8)],
+    [/^60 nclust had to start again after an unclean end/],
+  ],
+  [
+    'a death of control after one of the keeper',
+    [ready(0), ['5 manager:keeper-lost'], ['6 manager:keeper', { pid: 8 }], ready(9, 8)],
+    [/^5 the keeper/, /^9 the control process/],
+  ],
 ])('%s', (_, events, texts) => {
   expect(find(...events)).toEqual(texts.map((text) => expect.stringMatching(text)));
 });

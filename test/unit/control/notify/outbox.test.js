@@ -69,7 +69,13 @@ test('messages are sent in their order, and nothing waits afterwards', async () 
   await settle();
   expect(ids(rig)).toEqual(['1', '2', '3']);
   expect(rig.disk).toHaveLength(1);
-  expect(outbox.describe()).toEqual({ waiting: 0, waitingSinceMs: null, dropped: 0, sentMs: rig.clock.nowMs(), problem: null });
+  expect(outbox.describe()).toEqual({
+    waiting: 0,
+    waitingSinceMs: null,
+    dropped: 0,
+    sentMs: rig.clock.nowMs(),
+    problem: null,
+  });
 });
 
 const STEPS = 7;
@@ -113,12 +119,19 @@ test('a receiver that is down for an hour gets everything once, with pauses that
       clock.advance(1_000);
       await settle();
     }
-    if (minute === 30) expect(outbox.describe()).toMatchObject({ waiting: 2, waitingSinceMs: startMs, problem: expect.stringContaining('ECONNREFUSED') });
+    if (minute === 30)
+      expect(outbox.describe()).toMatchObject({
+        waiting: 2,
+        waitingSinceMs: startMs,
+        problem: expect.stringContaining('ECONNREFUSED'),
+      });
   }
   expect(ids(rig)).toEqual(['1', '2']);
   expect(at.slice(0, 5)).toEqual([0, 1_000, 3_000, 7_000, 15_000]);
   expect(Math.max(...at.slice(1).map((one, index) => one - at[index]))).toBe(300_000);
-  expect(rig.logged).toEqual([{ event: 'notify-failed', receiver: 'https://example.com/…', reason: expect.any(String) }]);
+  expect(rig.logged).toEqual([
+    { event: 'notify-failed', receiver: 'https://example.com/…', reason: expect.any(String) },
+  ]);
 }, 20_000);
 
 test('a pause that the receiver asks for is kept', async () => {

@@ -30,17 +30,61 @@ const warn = trouble();
 const bad = trouble({ level: 'bad' });
 
 test.each([
-  ['a trouble is told once when it begins and once when it ends', [[0, warn], [1, warn], [2], [3]], {}, ['0 began api warn', '2 ended api warn']],
+  [
+    'a trouble is told once when it begins and once when it ends',
+    [[0, warn], [1, warn], [2], [3]],
+    {},
+    ['0 began api warn', '2 ended api warn'],
+  ],
   ['nothing is told without a trouble', [[0], [1]], {}, []],
-  ['a trouble that becomes bad is told once more', [[0, warn], [1, bad], [2, bad], [3]], {}, ['0 began api warn', '1 began api bad', '3 ended api bad']],
-  ['a trouble that becomes milder is not told again', [[0, bad], [1, warn], [2, bad], [3]], {}, ['0 began api bad', '3 ended api bad']],
+  [
+    'a trouble that becomes bad is told once more',
+    [[0, warn], [1, bad], [2, bad], [3]],
+    {},
+    ['0 began api warn', '1 began api bad', '3 ended api bad'],
+  ],
+  [
+    'a trouble that becomes milder is not told again',
+    [[0, bad], [1, warn], [2, bad], [3]],
+    {},
+    ['0 began api bad', '3 ended api bad'],
+  ],
   ['a receiver of bad troubles hears nothing of others', [[0, warn], [1]], { level: 'bad' }, []],
-  ['a receiver of bad troubles hears of one that becomes bad', [[0, warn], [5, bad], [6, warn], [7]], { level: 'bad' }, ['5 began api bad', '7 ended api warn']],
-  ['a receiver of one app hears nothing of others', [[0, warn, trouble({ app: 'web' })], [1]], { appliesTo: (app) => app === 'web' }, ['0 began web warn', '1 ended web warn']],
+  [
+    'a receiver of bad troubles hears of one that becomes bad',
+    [[0, warn], [5, bad], [6, warn], [7]],
+    { level: 'bad' },
+    ['5 began api bad', '7 ended api warn'],
+  ],
+  [
+    'a receiver of one app hears nothing of others',
+    [[0, warn, trouble({ app: 'web' })], [1]],
+    { appliesTo: (app) => app === 'web' },
+    ['0 began web warn', '1 ended web warn'],
+  ],
   ['a trouble that ends too early is never told', [[0, warn], [9, warn], [10]], { afterMs: 10 * SECOND }, []],
-  ['a trouble that lasts is told after the time', [[0, warn], [9, warn], [10, warn], [11, warn], [12]], { afterMs: 10 * SECOND }, ['10 began api warn', '12 ended api warn']],
-  ['a trouble is repeated until it ends', [[0, warn], [59, warn], [60, warn], [61, warn], [121, warn], [200]], { repeatMs: MINUTE }, ['0 began api warn', '60 began api warn 1', '121 began api warn 2', '200 ended api warn']],
-  ['a clock that is set back does not repeat a trouble', [[0, warn], [-500, warn], [1, warn]], { repeatMs: MINUTE }, ['0 began api warn']],
+  [
+    'a trouble that lasts is told after the time',
+    [[0, warn], [9, warn], [10, warn], [11, warn], [12]],
+    { afterMs: 10 * SECOND },
+    ['10 began api warn', '12 ended api warn'],
+  ],
+  [
+    'a trouble is repeated until it ends',
+    [[0, warn], [59, warn], [60, warn], [61, warn], [121, warn], [200]],
+    { repeatMs: MINUTE },
+    ['0 began api warn', '60 began api warn 1', '121 began api warn 2', '200 ended api warn'],
+  ],
+  [
+    'a clock that is set back does not repeat a trouble',
+    [
+      [0, warn],
+      [-500, warn],
+      [1, warn],
+    ],
+    { repeatMs: MINUTE },
+    ['0 began api warn'],
+  ],
 ])('%s', (_, steps, options, heard) => {
   expect(run(steps, [rule(options)])).toEqual(heard);
 });
