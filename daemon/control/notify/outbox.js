@@ -13,6 +13,7 @@ const MESSAGES_MAX = 1_000;
 const GIVEN_UP_MS = 24 * 3_600_000;
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 300_000;
+const SAVE_MS = 1_000;
 
 /** After this many attempts, a message that the receiver refuses makes way for the next one. */
 const REFUSALS_MAX = 5;
@@ -66,7 +67,10 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
   /** From the beginning, because the time of the file decides which deaths are told. */
   let isDirty = saved === null;
   let isUnwritable = false;
+  let isSaveDue = false;
+  let saving = Promise.resolve();
   let cancelRetry = () => {};
+  let cancelSave = () => {};
 
   /** @type {Outbox} */
   const outbox = {
@@ -81,7 +85,8 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
       // The first one may be on its way.
       if (excess > 0) dropped += queue.splice(isSending ? 1 : 0, excess).length;
       isDirty = true;
-      void pump();
+      if (isSending || isResting) saveSoon();
+      else void pump();
     },
     keepOnly(isWanted) {
       const kept = queue.filter(isWanted);
@@ -96,6 +101,7 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
     close() {
       isClosed = true;
       cancelRetry();
+      cancelSave();
     },
     async remove() {
       outbox.close();
@@ -108,8 +114,13 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
     return [JSON.stringify({ v: 1, to, told, deaths, dropped, sentMs }), ...queue.map(({ line }) => line)];
   }
 
-  async function save() {
-    if (!isDirty || isClosed) return;
+  /** @returns {Promise<void>}  Resolves when all is on disk, or cannot be written. */
+  function save() {
+    if (isDirty && !isClosed) saving = write();
+    return saving;
+  }
+
+  async function write() {
     isDirty = false;
     try {
       await file.save(listLines);
@@ -121,6 +132,19 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
       if (!isUnwritable) managerLog('notify-unsaved', { receiver: shortReceiver(to), reason: code ?? message });
       isUnwritable = true;
     }
+  }
+
+  /**
+   * While nothing can be sent, the file is written less often. If control is killed before, the next
+   * one finds the same news again.
+   */
+  function saveSoon() {
+    if (isSaveDue) return;
+    isSaveDue = true;
+    cancelSave = clock.after(SAVE_MS, () => {
+      isSaveDue = false;
+      void save();
+    });
   }
 
   async function pump() {

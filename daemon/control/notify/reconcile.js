@@ -33,7 +33,7 @@
 const RESTORED_MS = 35_000;
 
 /** One pass makes at most this many messages, so that a storm does not stop control. */
-export const NEWS_MAX = 50;
+export const NEWS_MAX = 20;
 
 /**
  * @param {Ledger} told
