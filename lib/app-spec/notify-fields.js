@@ -35,16 +35,16 @@ const RECEIVERS = {
   type: "{ to: string; level: 'bad' | 'warn'; afterMs: number; repeatMs: number }[]",
 };
 
-/** Who is told of the troubles of an app. @type {FieldRow[]} */
+/** The receivers of the troubles of an app. @type {FieldRow[]} */
 export const NOTIFY = inGroup('Notifications:', [
   row('notify', RECEIVERS, [], {
     flags: '--notify <receiver>',
     isRepeatable: true,
     isPrivate: true,
     help:
-      'tell this receiver when a trouble of the app begins and ends: https://..., slack:, discord:, teams:, exec:, ' +
-      'mail:; may be given several times; "none" to disable',
-    meaning: 'who is told when a trouble of the app begins and ends (docs/notify.md)',
+      'notify this receiver when a trouble of the app begins and ends: https://..., slack:, discord:, teams:, ' +
+      'exec:, mail:; may be given several times; "none" to disable',
+    meaning: 'receivers that nclust notifies when a trouble of the app begins and ends (docs/notify.md)',
   }),
 ]);
 

@@ -288,7 +288,10 @@ export interface AppConfig {
   log_ship?: string | string[];
   /** The same as `log_ship`. */
   logShip?: string | string[];
-  /** Who is told when a trouble of the app begins and ends (docs/notify.md). Default: none. */
+  /**
+   * Receivers that nclust notifies when a trouble of the app begins and ends (docs/notify.md).
+   * Default: none.
+   */
   notify?:
     | string
     | { to: string; level?: 'bad' | 'warn'; after?: number | string; repeat?: number | string }

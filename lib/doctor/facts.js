@@ -61,7 +61,7 @@ import { shortTarget } from '../shared/without-secrets.js';
  * @property {number} keptApps  Apps that the home keeps, to run at the next start.
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {Trouble[]} troubles  Of apps, the worst first.
- * @property {ShownReceiver[]} receivers  Who is told of them.
+ * @property {ShownReceiver[]} receivers  The receivers of messages about troubles.
  * @property {HeldSocket[]} sockets
  * @property {string[]} notices
  * @property {boolean | null} isAtBoot  A systemd unit starts the manager at boot. Null: this

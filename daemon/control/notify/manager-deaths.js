@@ -54,13 +54,13 @@ export function createDeathFinder() {
   }
 }
 
-/** Deaths of the manager are told at most this often, in ms. */
+/** A receiver gets a message about deaths of the manager at most this often, in ms. */
 const MANAGER_EVERY_MS = 60_000;
 
 /**
  * @typedef {object} DeathNotes  Of one receiver.
  * @property {number} throughMs  Deaths until then have been taken.
- * @property {number} toldMs
+ * @property {number} notifiedMs
  * @property {{ atMs: number, text: string, times: number } | null} waiting
  */
 
@@ -79,6 +79,6 @@ export function noteDeath(notes, { atMs, text }) {
  * @param {DeathNotes} notes
  * @param {number} nowMs
  */
-export function isDeathDue({ waiting, toldMs }, nowMs) {
-  return waiting !== null && Math.abs(nowMs - toldMs) >= MANAGER_EVERY_MS;
+export function isDeathDue({ waiting, notifiedMs }, nowMs) {
+  return waiting !== null && Math.abs(nowMs - notifiedMs) >= MANAGER_EVERY_MS;
 }

@@ -7,7 +7,7 @@ import { describePastTrouble, describeTrouble } from '../../../lib/render/troubl
 /** @import { News } from './reconcile.js' */
 
 /**
- * A message, as JSON receivers get it. Times are milliseconds since 1970. docs/notify.md has it, too.
+ * A message as receivers of JSON get it (docs/notify.md). Times are milliseconds since 1970.
  * @typedef {object} Message
  * @property {1} v
  * @property {string} id  The same in each attempt to send it.
@@ -22,7 +22,7 @@ import { describePastTrouble, describeTrouble } from '../../../lib/render/troubl
  * @property {number | null} since
  * @property {number | null} ended
  * @property {number} times
- * @property {number} repeated  How often it was told before.
+ * @property {number} repeated  The number of earlier messages about its beginning.
  * @property {string} text
  * @property {string | null} next
  * @property {Evidence[Kind] | null} evidence

@@ -1,5 +1,5 @@
-// Knows: which receivers there are, and what each is told of the open troubles and of deaths of the
-// manager's processes. Must not: judge an app, or let anything else wait for a receiver.
+// Knows: the receivers, and the messages that each gets about open troubles and deaths of the
+// manager's processes. Must not: judge an app, or let any other part wait for a receiver.
 // Start at: createNotify(), then reconcile.js; outbox.js has the queue, send.js the connections.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
@@ -110,12 +110,17 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
     const openNow = troubles.list();
     for (const [to, outbox] of outboxes) {
       const own = rules.get(to) ?? [];
-      // A broken file of settings says nothing about the receivers.
+      // With a broken file of settings, the receivers are not known.
       if (own.length === 0 && settings.notify() !== null) retire(outbox);
-      const { told, news } = reconcile(outbox.told, { open: openNow, rules: own, nowMs: clock.nowMs(), sinceMs });
+      const { notified, news } = reconcile(outbox.notified, {
+        open: openNow,
+        rules: own,
+        nowMs: clock.nowMs(),
+        sinceMs,
+      });
       const death = takeDeath(outbox, own);
       const messages = makeMessages(maker, news, death);
-      outbox.told = told;
+      outbox.notified = notified;
       if (messages.length > 0) outbox.add(messages);
       if (news.length >= NEWS_MAX) lookSoon();
     }
@@ -133,8 +138,10 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
   function retire(outbox) {
     const names = new Set(control.registry.desired.apps.map(({ spec }) => spec.name));
     outbox.keepOnly(({ app }) => app !== null && !names.has(app));
-    outbox.told = Object.fromEntries(Object.entries(outbox.told).filter(([, { trouble }]) => !names.has(trouble.app)));
-    if (Object.keys(outbox.told).length > 0 || outbox.describe().waiting > 0) return;
+    outbox.notified = Object.fromEntries(
+      Object.entries(outbox.notified).filter(([, { trouble }]) => !names.has(trouble.app)),
+    );
+    if (Object.keys(outbox.notified).length > 0 || outbox.describe().waiting > 0) return;
     outboxes?.delete(outbox.to);
     outbox.remove().catch((error) => managerLog('notify-unsaved', { message: error.message }));
   }
@@ -148,7 +155,7 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
     const { deaths: notes } = outbox;
     if (!rules.some(({ hasManager }) => hasManager)) outbox.deaths = { ...notes, waiting: null };
     else if (isDeathDue(notes, clock.nowMs())) {
-      outbox.deaths = { ...notes, toldMs: clock.nowMs(), waiting: null };
+      outbox.deaths = { ...notes, notifiedMs: clock.nowMs(), waiting: null };
       return notes.waiting;
     }
     return null;

@@ -19,16 +19,16 @@ const SAVE_MS = 1_000;
 const REFUSALS_MAX = 5;
 
 /**
- * The messages for one receiver, and what it was told. A message is on disk before it is sent, and
- * until it was taken.
+ * The messages for one receiver, and the troubles that it knows. A message is on disk before it is
+ * sent, and until the receiver has taken it.
  * @typedef {object} Outbox
  * @property {string} to
- * @property {Ledger} told
+ * @property {Ledger} notified
  * @property {DeathNotes} deaths
- * @property {(messages: Message[]) => void} add  Also saves `told` and `deaths`.
+ * @property {(messages: Message[]) => void} add  Also saves `notified` and `deaths`.
  * @property {(isWanted: (message: { app: string | null }) => boolean) => void} keepOnly
  * @property {() => OutboxState} describe
- * @property {() => void} close  Sends nothing more. What waits stays on disk.
+ * @property {() => void} close  Sends nothing more. Waiting messages stay on disk.
  * @property {() => Promise<void>} remove
  */
 
@@ -64,7 +64,7 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
   let isResting = false;
   let isSending = false;
   let isClosed = false;
-  /** From the beginning, because the time of the file decides which deaths are told. */
+  /** True at first: later deaths of the manager count only if there is a file. */
   let isDirty = saved === null;
   let isUnwritable = false;
   let isSaveDue = false;
@@ -75,10 +75,10 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
   /** @type {Outbox} */
   const outbox = {
     to,
-    told: restoreLedger(state.told),
+    notified: restoreLedger(state.notified),
     deaths: isRecord(state.deaths)
       ? /** @type {any} */ (state.deaths)
-      : { throughMs: clock.nowMs(), toldMs: 0, waiting: null },
+      : { throughMs: clock.nowMs(), notifiedMs: 0, waiting: null },
     add(added) {
       queue.push(...added.map((message) => ({ ...pickKeys(message), line: JSON.stringify(message) })));
       const excess = queue.length - MESSAGES_MAX;
@@ -110,8 +110,8 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
   };
 
   function listLines() {
-    const { told, deaths } = outbox;
-    return [JSON.stringify({ v: 1, to, told, deaths, dropped, sentMs }), ...queue.map(({ line }) => line)];
+    const { notified, deaths } = outbox;
+    return [JSON.stringify({ v: 1, to, notified, deaths, dropped, sentMs }), ...queue.map(({ line }) => line)];
   }
 
   /** @returns {Promise<void>}  Resolves when all is on disk, or cannot be written. */
@@ -135,8 +135,8 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
   }
 
   /**
-   * While nothing can be sent, the file is written less often. If control is killed before, the next
-   * one finds the same news again.
+   * While nothing can be sent, the file is written less often. If control is killed before a write,
+   * the next control finds the same news again.
    */
   function saveSoon() {
     if (isSaveDue) return;
@@ -218,5 +218,7 @@ function pickKeys({ id, at, app }) {
  */
 function restoreLedger(saved) {
   const entries = isRecord(saved) ? Object.entries(saved) : [];
-  return Object.fromEntries(entries.map(([id, told]) => [id, { .../** @type {any} */ (told), isRestored: true }]));
+  return Object.fromEntries(
+    entries.map(([id, notified]) => [id, { .../** @type {any} */ (notified), isRestored: true }]),
+  );
 }

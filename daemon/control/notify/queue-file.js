@@ -51,7 +51,11 @@ export function createQueueFile(path) {
   };
 }
 
-/** @typedef {{ state: Record<string, any>, messages: { id: string, at: number, app: string | null, line: string }[] }} Saved */
+/**
+ * @typedef {object} Saved
+ * @property {Record<string, any>} state
+ * @property {{ id: string, at: number, app: string | null, line: string }[]} messages
+ */
 
 /**
  * Skips damaged files.

@@ -1,5 +1,5 @@
-// Knows: which receiver has been told of which trouble, and what it has to be told now. Must not:
-// read a clock or a file, or send anything.
+// Knows: the troubles of which a receiver was notified, and the news for it now. Must not: read a
+// clock or a file, or send a message.
 // Start at: reconcile(). It compares states, not events, so a missed event changes nothing.
 
 /** @import { NotifyOptions } from '../../../lib/shared/settings/notify-keys.js' */
@@ -12,20 +12,21 @@
  *   isOfApp: boolean,
  *   appliesTo: (app: string) => boolean,
  *   hasManager: boolean,
- * }} Rule  Where a receiver is named. `source`: the name of the setting or of the app. `hasManager`:
- *   it is also told of deaths of the manager's processes.
+ * }} Rule  A place that names a receiver. `source`: the name of the setting or of the app.
+ *   `hasManager`: also for deaths of the manager's processes.
  */
 
 /**
- * @typedef {object} Told
+ * @typedef {object} Notified
  * @property {Trouble} trouble  As last seen, without its evidence.
- * @property {Level} level  The worst that was told.
- * @property {number} atMs  When it was told last.
+ * @property {Level} level  The worst level of which the receiver was notified.
+ * @property {number} atMs  The time of the last message.
  * @property {number} repeated
- * @property {boolean} [isRestored]  An earlier control told it, and this one has not seen it yet.
+ * @property {boolean} [isRestored]  An earlier control sent the message, and this one has
+ *   not seen the trouble yet.
  */
 
-/** @typedef {Record<string, Told>} Ledger  By id of the trouble. */
+/** @typedef {Record<string, Notified>} Ledger  By id of the trouble. */
 
 /** @typedef {{ event: 'began' | 'ended', trouble: Trouble, repeated: number }} News */
 
@@ -36,22 +37,22 @@ const RESTORED_MS = 35_000;
 export const NEWS_MAX = 20;
 
 /**
- * @param {Ledger} told
+ * @param {Ledger} notified
  * @param {object} now
  * @param {Trouble[]} now.open  All open troubles.
  * @param {Rule[]} now.rules  Of one receiver.
  * @param {number} now.nowMs
  * @param {number} now.sinceMs  When this control began to judge.
- * @returns {{ told: Ledger, news: News[] }}  After NEWS_MAX news, the rest follows with the next
+ * @returns {{ notified: Ledger, news: News[] }}  After NEWS_MAX news, the rest follows with the next
  *   call.
  */
-export function reconcile(told, { open, rules, nowMs, sinceMs }) {
+export function reconcile(notified, { open, rules, nowMs, sinceMs }) {
   /** @type {News[]} */
   const news = [];
   /** @type {Ledger} */
   const next = {};
   const ids = new Set(open.map(({ id }) => id));
-  for (const [id, was] of Object.entries(told)) {
+  for (const [id, was] of Object.entries(notified)) {
     if (ids.has(id)) continue;
     const isKept = was.isRestored && nowMs - sinceMs < RESTORED_MS;
     if (isKept || news.length >= NEWS_MAX) next[id] = was;
@@ -59,7 +60,7 @@ export function reconcile(told, { open, rules, nowMs, sinceMs }) {
   }
   for (const trouble of open) {
     const { id, level } = trouble;
-    const was = told[id];
+    const was = notified[id];
     const isDue = news.length < NEWS_MAX && isNews(trouble, was, rules, nowMs);
     if (was) next[id] = { ...was, trouble: withoutEvidence(trouble), isRestored: undefined };
     if (!isDue) continue;
@@ -67,12 +68,12 @@ export function reconcile(told, { open, rules, nowMs, sinceMs }) {
     next[id] = { trouble: withoutEvidence(trouble), level, atMs: nowMs, repeated };
     news.push({ event: 'began', trouble, repeated });
   }
-  return { told: next, news };
+  return { notified: next, news };
 }
 
 /**
  * @param {Trouble} trouble
- * @param {Told | undefined} was
+ * @param {Notified | undefined} was
  * @param {Rule[]} rules
  * @param {number} nowMs
  */
@@ -90,7 +91,7 @@ function isNews(trouble, was, rules, nowMs) {
 
 /**
  * @param {Trouble} trouble
- * @param {Told} was
+ * @param {Notified} was
  */
 function isWorse({ level }, was) {
   return level === 'bad' && was.level === 'warn';

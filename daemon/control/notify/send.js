@@ -15,7 +15,7 @@ import { toBody, toMail } from './services.js';
 /** For a whole attempt. */
 const TIMEOUT_MS = 10_000;
 
-/** Of an answer that refuses a message. Other answers are not read. */
+/** The limit for an answer that refuses a message. Other answers are not read. */
 const ANSWER_MAX_BYTES = 16 * 1024;
 const REASON_MAX = 200;
 
@@ -96,7 +96,7 @@ function post(url, body, clock) {
     request.on('response', (response) => {
       const { statusCode = 0 } = response;
       if (statusCode >= 200 && statusCode < 300) end(null);
-      else void readReason(response).then((said) => end(describeRefusal(response, said)));
+      else void readReason(response).then((answer) => end(describeRefusal(response, answer)));
     });
     request.end(body);
   });
@@ -121,13 +121,13 @@ async function readReason(response) {
 
 /**
  * @param {IncomingMessage} response
- * @param {string} said
+ * @param {string} answer
  * @returns {Failure}
  */
-function describeRefusal({ statusCode = 0, headers }, said) {
-  const isRedirect = statusCode >= 300 && statusCode < 400;
+function describeRefusal({ statusCode = 0, headers }, answer) {
+  const redirect = statusCode >= 300 && statusCode < 400 ? ', and redirects are not followed' : '';
   return {
-    reason: `it answers with status ${statusCode}${isRedirect ? ', and redirects are not followed' : ''}${said ? `: ${said}` : ''}`,
+    reason: `it answers with status ${statusCode}${redirect}${answer ? `: ${answer}` : ''}`,
     isRefused: REFUSALS.includes(statusCode),
     retryAfterMs: readRetryAfter(headers['retry-after']),
   };

@@ -49,8 +49,8 @@ export const HOME = [
   {
     name: 'notify',
     words: '<list|test> [names...]',
-    brief: 'show or test who is told of troubles',
-    help: 'show who is told when a trouble begins and ends, or send a test message to them now',
+    brief: 'list or test the receivers of troubles',
+    help: 'list the receivers that get a message when a trouble begins and ends, or send them a test message now',
     examples: ['nclust set notify.ops slack:file:/etc/nclust/slack', 'nclust notify test ops', 'nclust notify list'],
     load: load(() => import('../../commands/notify.js'), 'notify', 'renderNotify', 'notifyData'),
   },

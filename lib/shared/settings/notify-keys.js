@@ -5,12 +5,12 @@ import { parseReceiver, RECEIVER_FORMS, shortReceiver } from './receiver.js';
 /** @import { SettingRule } from './rules.js' */
 
 /**
- * What a receiver wants to know.
+ * The messages that a receiver gets.
  * @typedef {object} NotifyOptions
  * @property {string} to  The receiver, as the user wrote it.
  * @property {Level} level  warn: both levels.
  * @property {number} afterMs  The trouble must have lasted this long.
- * @property {number} repeatMs  0: told once.
+ * @property {number} repeatMs  0: no reminders.
  */
 
 /** @typedef {NotifyOptions & { name: string, apps: string[] }} NotifySetting  `apps` empty: all. */

@@ -63,9 +63,9 @@ test.each([
   expect(find(...events)).toEqual(texts.map((text) => expect.stringMatching(text)));
 });
 
-test('deaths within a minute are told together, with their number', () => {
+test('deaths within a minute make one message with their number', () => {
   const nowMs = T0 + 3_600_000;
-  let notes = { throughMs: T0, toldMs: nowMs - 10_000, waiting: null };
+  let notes = { throughMs: T0, notifiedMs: nowMs - 10_000, waiting: null };
   for (const atMs of [nowMs - 9_000, nowMs - 8_000, nowMs - 8_000]) notes = noteDeath(notes, { atMs, text: 'it died' });
   expect(notes.waiting).toEqual({ atMs: nowMs - 9_000, text: 'it died', times: 2 });
   expect(isDeathDue(notes, nowMs)).toBe(false);
@@ -73,7 +73,7 @@ test('deaths within a minute are told together, with their number', () => {
 });
 
 test('a death that was taken already is not taken again', () => {
-  const notes = noteDeath({ throughMs: T0, toldMs: 0, waiting: null }, { atMs: T0 + 1, text: 'it died' });
+  const notes = noteDeath({ throughMs: T0, notifiedMs: 0, waiting: null }, { atMs: T0 + 1, text: 'it died' });
   const taken = { ...notes, waiting: null };
   expect(noteDeath(taken, { atMs: T0 + 1, text: 'it died' })).toBe(taken);
 });

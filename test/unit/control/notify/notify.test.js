@@ -95,7 +95,7 @@ async function until(isDone) {
 
 const events = () => rig.got.map(({ path, event, app: name }) => `${path.slice(1)} ${event} ${name}`);
 const files = () => namesIn(join(folder, 'notify')).filter((name) => name.endsWith('.jsonl'));
-const told = () =>
+const notified = () =>
   files().map((name) =>
     readFileSync(join(folder, 'notify', name), 'utf8')
       .trim()
@@ -133,11 +133,11 @@ test('a receiver of the home hears when a trouble begins and ends, with all that
   expect(rig.got[1].ended).toBeGreaterThan(sinceMs);
 });
 
-test('a new control tells nothing again, and tells the end', async () => {
+test('a new control repeats no message, and reports the end', async () => {
   rig.open = [trouble('api')];
   boot();
   await until(() => rig.got.length === 1);
-  await until(() => told()[0]?.length === 1);
+  await until(() => notified()[0]?.length === 1);
   boot();
   await until(() => rig.notify.list()[0].sentMs !== null);
   rig.open = [];
@@ -198,7 +198,7 @@ test('a broken file of settings keeps what waits', async () => {
   rig.receivers = null;
   boot();
   server.status = 200;
-  await until(() => told()[0]?.length === 1);
+  await until(() => notified()[0]?.length === 1);
   expect(new Set(rig.got.map(({ id }) => id)).size).toBe(1);
 });
 
@@ -214,7 +214,7 @@ test('a damaged queue is skipped', async () => {
 describe('deaths of the manager', () => {
   const ready = () => ({ at: rig.clock.nowMs(), type: 'manager:ready', keeperPid: 7 });
 
-  test('the next control tells the death of the last one, once', async () => {
+  test('the next control reports the death of the last one, once', async () => {
     rig.past = [ready()];
     boot();
     await until(() => files().length === 1);
@@ -228,13 +228,13 @@ describe('deaths of the manager', () => {
       text: expect.stringMatching(/^the control/),
     });
     rig.past = [...rig.past, ready()];
-    await until(() => told()[0].length === 1);
+    await until(() => notified()[0].length === 1);
     boot();
     for (let at = 0; at < 20; at += 1) await until(() => true);
     expect(rig.got).toHaveLength(1);
   });
 
-  test('a control that dies before it can tell leaves the news to the next one', async () => {
+  test('a control that dies before its report leaves the news to the next one', async () => {
     rig.past = [ready()];
     boot();
     await until(() => files().length === 1);

@@ -84,10 +84,10 @@ test.each(Array.from({ length: STEPS }, (_, at) => [true, false].map((isSaved) =
   'a control that dies at step %i (saved: %s) tells neither twice nor never',
   async (killAt, isSavedAtKill) => {
     const rig = createRig({ killAt, isSavedAtKill });
-    // As notify.js does: what is not known as told is told.
+    // Like notify.js, makes messages for a trouble that is not in the ledger.
     const tell = (outbox) => {
-      if (outbox.told.t) return;
-      outbox.told = { t: { trouble: { id: 't' }, level: 'bad', atMs: 1, repeated: 0 } };
+      if (outbox.notified.t) return;
+      outbox.notified = { t: { trouble: { id: 't' }, level: 'bad', atMs: 1, repeated: 0 } };
       outbox.add([message(`began-${rig.step}`, rig.clock), message(`other-${rig.step}`, rig.clock)]);
     };
     tell(rig.open());

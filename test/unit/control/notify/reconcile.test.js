@@ -14,12 +14,12 @@ function rule(more = {}) {
   return { level: 'warn', afterMs: 0, repeatMs: 0, appliesTo: () => true, ...more };
 }
 
-/** Runs one pass for each [seconds, open troubles], and returns what is told: "seconds event app level". */
-function run(steps, rules = [rule()], told = {}) {
+/** Runs one pass for each [seconds, open troubles], and returns the news: "seconds event app level". */
+function run(steps, rules = [rule()], notified = {}) {
   const heard = [];
   for (const [seconds, ...open] of steps) {
-    const next = reconcile(told, { open, rules, nowMs: T0 + seconds * SECOND, sinceMs: T0 });
-    told = next.told;
+    const next = reconcile(notified, { open, rules, nowMs: T0 + seconds * SECOND, sinceMs: T0 });
+    notified = next.notified;
     for (const { event, trouble: about, repeated } of next.news)
       heard.push(`${seconds} ${event} ${about.app} ${about.level}${repeated > 0 ? ` ${repeated}` : ''}`);
   }
@@ -31,20 +31,20 @@ const bad = trouble({ level: 'bad' });
 
 test.each([
   [
-    'a trouble is told once when it begins and once when it ends',
+    'a trouble makes one message when it begins and one when it ends',
     [[0, warn], [1, warn], [2], [3]],
     {},
     ['0 began api warn', '2 ended api warn'],
   ],
-  ['nothing is told without a trouble', [[0], [1]], {}, []],
+  ['no trouble makes no message', [[0], [1]], {}, []],
   [
-    'a trouble that becomes bad is told once more',
+    'a trouble that becomes bad makes one more message',
     [[0, warn], [1, bad], [2, bad], [3]],
     {},
     ['0 began api warn', '1 began api bad', '3 ended api bad'],
   ],
   [
-    'a trouble that becomes milder is not told again',
+    'a trouble that becomes milder makes no other message',
     [[0, bad], [1, warn], [2, bad], [3]],
     {},
     ['0 began api bad', '3 ended api bad'],
@@ -62,9 +62,9 @@ test.each([
     { appliesTo: (app) => app === 'web' },
     ['0 began web warn', '1 ended web warn'],
   ],
-  ['a trouble that ends too early is never told', [[0, warn], [9, warn], [10]], { afterMs: 10 * SECOND }, []],
+  ['a trouble that ends too early makes no message', [[0, warn], [9, warn], [10]], { afterMs: 10 * SECOND }, []],
   [
-    'a trouble that lasts is told after the time',
+    'a trouble that lasts makes a message after the time',
     [[0, warn], [9, warn], [10, warn], [11, warn], [12]],
     { afterMs: 10 * SECOND },
     ['10 began api warn', '12 ended api warn'],
@@ -103,14 +103,14 @@ test('10,000 crashes of one app make one message, and one at their end', () => {
   expect(run([...crashes, [10_001], [10_002]])).toEqual(['0 began api bad', '10001 ended api bad']);
 });
 
-test('a trouble that an earlier control told is not told again, and ends when the judge has looked for long enough', () => {
-  const { told } = reconcile({}, { open: [warn], rules: [rule()], nowMs: T0, sinceMs: T0 });
-  const restored = { 'api:slow': { ...told['api:slow'], isRestored: true } };
+test('a trouble that an earlier control reported makes no message until its end', () => {
+  const { notified } = reconcile({}, { open: [warn], rules: [rule()], nowMs: T0, sinceMs: T0 });
+  const restored = { 'api:slow': { ...notified['api:slow'], isRestored: true } };
   expect(run([[1], [5, warn], [6]], [rule()], restored)).toEqual(['6 ended api warn']);
   expect(run([[1], [34], [35]], [rule()], restored)).toEqual(['35 ended api warn']);
 });
 
-test('a storm is told in parts, and nothing of it is lost', () => {
+test('a storm makes its messages in parts, and loses none', () => {
   const storm = Array.from({ length: 2 * NEWS_MAX + 1 }, (_, at) => trouble({ app: `app${at}` }));
   const heard = run([[0, ...storm], [1, ...storm], [2, ...storm], [3, ...storm], [4], [5], [6], [7]]);
   expect(heard.filter((one) => one.includes('began'))).toHaveLength(storm.length);

@@ -13,7 +13,7 @@ describe('parseReceiver', () => {
     ['exec:page "$(cat)"', { kind: 'exec', command: 'page "$(cat)"' }],
     ['mail:ops@example.com', { kind: 'mail', address: 'ops@example.com' }],
     ['mail:root', { kind: 'mail', address: 'root' }],
-  ])('reads %j', (text, receiver) => {
+  ])('parseReceiver reads %j', (text, receiver) => {
     expect(parseReceiver(text)).toEqual(receiver);
   });
 
@@ -21,7 +21,7 @@ describe('parseReceiver', () => {
     ...['', 'none', 'ops', 'ftp://a.b', 'https:', 'https://', 'https://a b', 'slack:', 'slack:ops', 'slack:env:X'],
     ...['exec:', 'exec:  ', 'file:etc', 'file:', 'mail:', 'mail:-oQ/tmp', 'mail:a@b c', 'mail:a@b\nBcc: c@d'],
     ...['mail:a@b,c@d', 'mail:<a@b>', 'mail:a@-b', 'https://a.b/\nx', `exec:${'x'.repeat(5_000)}`, 'exec:a\0b'],
-  ])('refuses %j', (text) => {
+  ])('parseReceiver refuses %j', (text) => {
     expect(parseReceiver(text)).toBe(null);
   });
 });
@@ -67,7 +67,7 @@ describe('settings', () => {
     ['notify.ops.repeat', '5s', /cannot be "5s"; accepted: 0 \(off\), or from 1m/],
     ['notify.ops.when', 'x', /^There is no setting "notify\.ops\.when"\.$/],
     ['notif.ops', 'x', /^There is no setting "notif\.ops"\.$/],
-  ])('refuses %s %s', (key, text, message) => {
+  ])('set refuses %s %s', (key, text, message) => {
     expect(() => checkSetting(key, text)).toThrow(expect.objectContaining({ message: expect.stringMatching(message) }));
   });
 
