@@ -2,7 +2,6 @@
 // manager's processes. Must not: judge an app, or let any other part wait for a receiver.
 // Start at: createNotify(), then reconcile.js; outbox.js has the queue, send.js the connections.
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatAddress } from '../../../lib/shared/address.js';
@@ -68,7 +67,6 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
 
   async function open() {
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
       const saved = await readQueueFiles(folder);
       if (isClosed) return;
       outboxes = new Map(saved.map((one) => [one.state.to, openOutbox(one.state.to, one)]));
@@ -206,7 +204,7 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
   }
 
   const endings = [
-    metrics.onTick(lookSoon),
+    metrics.onTick(lookSafely),
     eventLog.follow((event) => {
       const death = findDeath(event);
       if (death) deaths = [...deaths, death].slice(-DEATHS_KEPT);

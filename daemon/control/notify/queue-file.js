@@ -1,5 +1,5 @@
-import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { tryTo } from '../../../lib/shared/daemon/files.js';
 import { isRecord } from '../../../lib/shared/is-record.js';
 import { createSerial } from '../../../lib/shared/serial.js';
@@ -27,6 +27,8 @@ export function createQueueFile(path) {
   /** @param {string[]} lines */
   async function write(lines) {
     const temp = `${path}.new`;
+    // Other programs may remove old folders, for example in /tmp.
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await rm(temp, { force: true });
     const file = await open(temp, 'wx', 0o600);
     try {
@@ -63,7 +65,7 @@ export function createQueueFile(path) {
  * @returns {Promise<Saved[]>}
  */
 export async function readQueueFiles(folder) {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.jsonl'));
+  const names = (await listNames(folder)).filter((name) => name.endsWith('.jsonl'));
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
   return texts.flatMap((text) => {
     const [state, ...messages] = text.split('\n').map((line) => ({ line, value: tryTo(() => JSON.parse(line), null) }));
@@ -77,4 +79,14 @@ export async function readQueueFiles(folder) {
       ),
     };
   });
+}
+
+/** @param {string} folder */
+async function listNames(folder) {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return [];
+    throw error;
+  }
 }
