@@ -57,6 +57,7 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
   let outboxes = null;
   /** @type {{ of: [NotifySetting[] | null, object] | null, rules: Map<string, Rule[]> }} */
   let known = { of: null, rules: new Map() };
+  const bootMs = clock.nowMs();
   /** When the judge was ready. @type {number | null} */
   let sinceMs = null;
   let isDue = false;
@@ -85,6 +86,8 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
     return createOutbox(to, {
       file: createQueueFile(join(folder, `${name}.jsonl`)),
       ...{ saved, clock, managerLog },
+      // A receiver that is set later does not hear of earlier deaths.
+      throughMs: sinceMs === null ? bootMs : clock.nowMs(),
       send: async (receiver, message) => (await import('./send.js')).send(receiver, message, clock),
     });
   }
@@ -100,9 +103,9 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
 
   function look() {
     if (isClosed || control.registry.ending || !troubles.isReady() || !outboxes) return;
-    sinceMs ??= clock.nowMs();
     const rules = readRules();
     for (const to of rules.keys()) if (!outboxes.has(to)) outboxes.set(to, openOutbox(to, null));
+    sinceMs ??= clock.nowMs();
     if (outboxes.size === 0) return;
     if (!maker) return void loadMaker();
     const openNow = troubles.list();

@@ -46,12 +46,13 @@ const REFUSALS_MAX = 5;
  * @param {object} o
  * @param {QueueFile} o.file
  * @param {Saved | null} o.saved
+ * @param {number} o.throughMs  Without `saved`: earlier deaths of the manager do not count.
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
  * @param {(to: string, message: Message) => Promise<Failure | null>} o.send
  * @returns {Outbox}
  */
-export function createOutbox(to, { file, saved, clock, managerLog, send }) {
+export function createOutbox(to, { file, saved, throughMs, clock, managerLog, send }) {
   const { state = {}, messages = [] } = saved ?? {};
   let queue = messages;
   let dropped = Number(state.dropped ?? 0);
@@ -76,9 +77,7 @@ export function createOutbox(to, { file, saved, clock, managerLog, send }) {
   const outbox = {
     to,
     notified: restoreLedger(state.notified),
-    deaths: isRecord(state.deaths)
-      ? /** @type {any} */ (state.deaths)
-      : { throughMs: clock.nowMs(), notifiedMs: 0, waiting: null },
+    deaths: isRecord(state.deaths) ? /** @type {any} */ (state.deaths) : { throughMs, notifiedMs: 0, waiting: null },
     add(added) {
       queue.push(...added.map((message) => ({ ...pickKeys(message), line: JSON.stringify(message) })));
       const excess = queue.length - MESSAGES_MAX;

@@ -246,6 +246,17 @@ describe('deaths of the manager', () => {
     expect(rig.got[0]).toMatchObject({ event: 'manager', times: 2 });
   });
 
+  test('a death right after the start of control is reported, one before a receiver was set is not', async () => {
+    boot();
+    rig.emit({ ...ready(), at: rig.clock.nowMs() + 1 });
+    rig.emit({ type: 'manager:keeper-lost', at: rig.clock.nowMs() + 2 });
+    await until(() => rig.got.length === 1);
+    rig.receivers = [setting('ops'), setting('late')];
+    await until(() => files().length === 2);
+    for (let at = 0; at < 20; at += 1) await until(() => true);
+    expect(events()).toEqual(['ops manager null']);
+  });
+
   test('a receiver of some apps does not hear of them', async () => {
     rig.receivers = [setting('ops', { apps: ['api'] })];
     rig.past = [ready()];

@@ -16,6 +16,7 @@ function createRig({ outcomes = () => null, killAt = Infinity, isSavedAtKill = t
   rig.open = () => {
     rig.outbox = createOutbox('https://example.com/secret', {
       clock,
+      throughMs: 0,
       saved: rig.disk && readDisk(rig.disk),
       managerLog: (event, fields) => rig.logged.push({ event, ...fields }),
       file: {
