@@ -89,7 +89,7 @@ async function until(isDone) {
       rig.clock.advance(100);
       return isDone();
     },
-    { timeout: 5_000, interval: 5 },
+    { timeout: 10_000, interval: 10 },
   );
 }
 
@@ -109,7 +109,7 @@ test('a receiver of the home hears when a trouble begins and ends, with all that
   boot();
   rig.open = [trouble('api')];
   const { sinceMs } = rig.open[0];
-  await until(() => rig.got.length === 1);
+  await until(() => rig.got.length >= 1);
   expect(rig.got[0]).toMatchObject({
     ...{
       v: 1,
@@ -127,7 +127,7 @@ test('a receiver of the home hears when a trouble begins and ends, with all that
     link: 'http://127.0.0.1:9616/',
   });
   rig.open = [];
-  await until(() => rig.got.length === 2);
+  await until(() => rig.got.length >= 2);
   expect(rig.got[1]).toMatchObject({ event: 'ended', app: 'api', next: null, evidence: null });
   expect(rig.got[1].text).toMatch(/^api failed many requests; it is over after \d+s$/);
   expect(rig.got[1].ended).toBeGreaterThan(sinceMs);
@@ -136,12 +136,12 @@ test('a receiver of the home hears when a trouble begins and ends, with all that
 test('a new control repeats no message, and reports the end', async () => {
   rig.open = [trouble('api')];
   boot();
-  await until(() => rig.got.length === 1);
+  await until(() => rig.got.length >= 1);
   await until(() => notified()[0]?.length === 1);
   boot();
   await until(() => rig.notify.list()[0].sentMs !== null);
   rig.open = [];
-  await until(() => rig.got.length === 2);
+  await until(() => rig.got.length >= 2);
   expect(events()).toEqual(['ops began api', 'ops ended api']);
 });
 
@@ -159,7 +159,7 @@ test('receivers of an app hear of this app only, and one that is named twice hea
   rig.receivers = [setting('ops'), setting('shop', { apps: ['sh*p', 'web'] })];
   rig.open = [trouble('api'), trouble('web')];
   boot();
-  await until(() => rig.got.length === 4);
+  await until(() => rig.got.length >= 4);
   expect(events().sort()).toEqual(['ops began api', 'ops began web', 'shop began web', 'team began api']);
   expect(rig.notify.list().map(({ names }) => names)).toEqual([['ops', 'api'], ['shop'], ['api']]);
 });
@@ -170,11 +170,11 @@ test('a receiver of a deleted app still hears the end', async () => {
   rig.registry.desired = { apps: [app('api', [to])] };
   rig.open = [trouble('api')];
   boot();
-  await until(() => rig.got.length === 1);
+  await until(() => rig.got.length >= 1);
   rig.registry.desired = { apps: [] };
   await until(() => rig.notify.list().length === 0);
   rig.open = [];
-  await until(() => rig.got.length === 2 && files().length === 0);
+  await until(() => rig.got.length >= 2 && files().length === 0);
   expect(events()).toEqual(['team began api', 'team ended api']);
 });
 
@@ -183,7 +183,7 @@ test('a receiver that is unset hears nothing more, and its queue is removed', as
   rig.registry.desired = { apps: [app('api')] };
   rig.open = [trouble('api')];
   boot();
-  await until(() => rig.got.length === 2);
+  await until(() => rig.got.length >= 2);
   rig.receivers = [];
   await until(() => files().length === 0);
   expect(rig.notify.list()).toEqual([]);
@@ -194,9 +194,10 @@ test('a broken file of settings keeps what waits', async () => {
   rig.registry.desired = { apps: [app('api')] };
   rig.open = [trouble('api')];
   boot();
-  await until(() => rig.got.length === 2);
+  await until(() => rig.got.length >= 2);
   rig.receivers = null;
   boot();
+  await until(() => rig.got.length >= 6);
   server.status = 200;
   await until(() => notified()[0]?.length === 1);
   expect(new Set(rig.got.map(({ id }) => id)).size).toBe(1);
@@ -208,7 +209,7 @@ test('a damaged queue is skipped', async () => {
   writeFileSync(join(folder, 'notify', files()[0]), 'what');
   rig.open = [trouble('api')];
   boot();
-  await until(() => rig.got.length === 1);
+  await until(() => rig.got.length >= 1);
 });
 
 describe('deaths of the manager', () => {
@@ -220,7 +221,7 @@ describe('deaths of the manager', () => {
     await until(() => files().length === 1);
     boot();
     rig.emit(ready());
-    await until(() => rig.got.length === 1);
+    await until(() => rig.got.length >= 1);
     expect(rig.got[0]).toMatchObject({
       event: 'manager',
       app: null,
@@ -242,7 +243,7 @@ describe('deaths of the manager', () => {
     rig.past = [...rig.past, second];
     boot();
     rig.emit({ ...ready(), at: rig.clock.nowMs() + 2 });
-    await until(() => rig.got.length === 1);
+    await until(() => rig.got.length >= 1);
     expect(rig.got[0]).toMatchObject({ event: 'manager', times: 2 });
   });
 
@@ -250,7 +251,7 @@ describe('deaths of the manager', () => {
     boot();
     rig.emit({ ...ready(), at: rig.clock.nowMs() + 1 });
     rig.emit({ type: 'manager:keeper-lost', at: rig.clock.nowMs() + 2 });
-    await until(() => rig.got.length === 1);
+    await until(() => rig.got.length >= 1);
     rig.receivers = [setting('ops'), setting('late')];
     await until(() => files().length === 2);
     for (let at = 0; at < 20; at += 1) await until(() => true);

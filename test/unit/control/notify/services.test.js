@@ -141,6 +141,8 @@ describe('mail', () => {
       const lines = headerOf(toMail({ ...MESSAGE, app }, 'ops@example.com'));
       expect(lines).toHaveLength(8);
       expect(lines.filter((line) => /^bcc/i.test(line))).toEqual([]);
+      const [, encoded] = /^Subject: =\?UTF-8\?B\?(.*)\?=$/.exec(lines[1]) ?? [];
+      expect(Buffer.from(encoded ?? '', 'base64').toString()).not.toContain('\n');
     },
   );
 
