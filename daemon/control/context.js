@@ -4,6 +4,7 @@
 /** @import { HomePaths } from '../../lib/shared/paths.js' */
 /** @import { SystemLimits } from '../../lib/shared/host/system-limits.js' */
 /** @import { ListenTarget, WebTarget } from '../../lib/shared/settings/listen-address.js' */
+/** @import { NotifySetting } from '../../lib/shared/settings/notify-keys.js' */
 /** @import { AppSpec } from '../../lib/app-spec/types.js' */
 /** @import { LogEntry } from '../../lib/shared/wire/protocol.js' */
 /** @import { Clock } from './host/clock.js' */
@@ -19,6 +20,7 @@
 /** @import { LogInterval } from './logs/write/open-file.js' */
 /** @import { Exports } from './metrics/exports.js' */
 /** @import { Metrics } from './metrics/metrics.js' */
+/** @import { Notify } from './notify/notify.js' */
 /** @import { Orphan, UidsOf } from './recovery/find-orphans.js' */
 /** @import { Environment } from './spawn/environment.js' */
 /** @import { Activity, Registry, Seat } from './state/registry.js' */
@@ -96,6 +98,7 @@
  * @property {string} version
  * @property {Triggers} triggers
  * @property {Troubles} troubles
+ * @property {Notify} notify
  */
 
 /**
@@ -130,6 +133,8 @@
  * @property {() => MetricsSettings} metrics
  * @property {() => { areFramesTaken: boolean }} troubles
  * @property {() => WebSettings} web
+ * @property {() => NotifySetting[] | null} notify  The same list until the file changes. Null: the
+ *   file cannot be read.
  * @property {() => string[]} notices
  */
 

@@ -42,6 +42,7 @@ import { createPrivateMemory } from './host/private-memory.js';
 import { createHostReader } from './metrics/host.js';
 import { createMetrics } from './metrics/metrics.js';
 import { createUsageReader } from './metrics/usage.js';
+import { createNotify } from './notify/notify.js';
 import { findOrphans } from './recovery/find-orphans.js';
 import { createSettings } from './settings-file.js';
 import { createEnvironment } from './spawn/environment.js';
@@ -124,7 +125,7 @@ async function boot() {
   });
   const api = new ApiServer({ answer: createAnswer(context), clock, managerLog });
   const closeAll = () =>
-    Promise.all([context.exports, context.web, api, shippers, foreground].map((part) => part.close()));
+    Promise.all([context.notify, context.exports, context.web, api, shippers, foreground].map((part) => part.close()));
   // Users of PM2 send SIGUSR2 after they have rotated log files.
   process.on('SIGUSR2', () => reopenLogs(context));
   // Comes before listen(). If our keeper has died and another keeper holds the home, this process
@@ -205,13 +206,15 @@ function createApiContext(control, parts) {
     managerLog,
     onTick: parts.oom.refresh,
   });
+  const past = readLastEvents(paths.events, RECALLED_BYTES);
   const troubles = createTroubles({
     control,
     parts,
     metrics,
-    past: readLastEvents(paths.events, RECALLED_BYTES),
+    past,
     takeFrame: async (id) => (await import('./profiling/frame.js')).takeFrame({ control, parts }, String(id)),
   });
+  const notify = createNotify({ control, parts, metrics, troubles, past, folder: paths.notify });
   const exports = createExports({
     metrics,
     troubles: troubles.list,
@@ -222,7 +225,7 @@ function createApiContext(control, parts) {
   });
   const { onTick } = metrics;
   const web = createWeb({ settings, tokenFile: paths.webToken, context: () => context, onTick, clock, managerLog });
-  const shared = { control, parts, metrics, troubles, exports, web, paths, version: readVersion() };
+  const shared = { control, parts, metrics, troubles, notify, exports, web, paths, version: readVersion() };
   const triggers = createTriggers(shared, { openWatcher, readTrees: createTreeReader(), sharedBytes });
   const context = { ...shared, triggers };
   return context;

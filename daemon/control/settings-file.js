@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { NclustError } from '../../lib/shared/errors.js';
 import { isLocal, parseListen } from '../../lib/shared/settings/listen-address.js';
 import { replaceFile } from '../../lib/shared/host/replace-file.js';
+import { readNotifySettings } from '../../lib/shared/settings/notify-keys.js';
 import {
   checkKey,
   checkSetting,
@@ -24,6 +25,8 @@ const LOOK_EVERY_MS = 1_000;
  */
 export function createSettings(file, nowMs) {
   let read = readSettings(null);
+  /** Made of `read`. @type {{ of: object, receivers: ReturnType<Settings['notify']> } | null} */
+  let notify = null;
   let stamp = '';
   let lookedAtMs = -Infinity;
 
@@ -107,6 +110,12 @@ export function createSettings(file, nowMs) {
         mayAct: values['web.actions'] === 'true',
         allowRemote: values['web.allow_remote'] === 'true',
       };
+    },
+    notify() {
+      const of = look();
+      const receivers = () => (of.broken === null ? readNotifySettings(of.given) : null);
+      if (notify?.of !== of) notify = { of, receivers: receivers() };
+      return notify.receivers;
     },
     notices() {
       const { broken, problems } = look();

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FIELDS } from './table.js';
 import { MASK } from './layers.js';
+import { showReceivers } from './notify-fields.js';
 
 /** @import { Field, Needs } from './table.js' */
 /** @import { AppSpec } from './types.js' */
@@ -68,7 +69,8 @@ function listNeeds(field, isShellNew) {
  * @returns {SpecChange[]}
  */
 function listChanges(field, attribute, before, after) {
-  if (!RECORDS.includes(field)) return [{ field, attribute, before: before ?? null, after: after ?? null }];
+  const show = field === 'notify' ? showReceivers : (/** @type {unknown} */ value) => value ?? null;
+  if (!RECORDS.includes(field)) return [{ field, attribute, before: show(before), after: show(after) }];
   const old = toRecord(before);
   const wanted = toRecord(after);
   const keys = [...new Set([...Object.keys(old), ...Object.keys(wanted)])]

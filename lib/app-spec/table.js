@@ -4,6 +4,7 @@
 import { ENVIRONMENT } from './environment-fields.js';
 import { LIFECYCLE } from './lifecycle-fields.js';
 import { LOGS } from './logs-fields.js';
+import { NOTIFY } from './notify-fields.js';
 import { DERIVED, UNNEEDED } from './others-fields.js';
 import { PROGRAM } from './program-fields.js';
 import { TRIGGERS } from './triggers-fields.js';
@@ -61,7 +62,16 @@ import { words } from './kinds.js';
  */
 
 /** In the order of the documentation. */
-export const ROWS = [...PROGRAM, ...LIFECYCLE, ...ENVIRONMENT, ...LOGS, ...TRIGGERS, ...UNNEEDED, ...DERIVED];
+export const ROWS = [
+  ...PROGRAM,
+  ...LIFECYCLE,
+  ...ENVIRONMENT,
+  ...LOGS,
+  ...NOTIFY,
+  ...TRIGGERS,
+  ...UNNEEDED,
+  ...DERIVED,
+];
 
 /** By the suffix of a kind. @type {Record<string, string>} */
 const UNIT_OF = { Ms: 'ms', Bytes: 'bytes' };

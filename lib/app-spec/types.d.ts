@@ -156,6 +156,8 @@ export interface AppSpec {
   logRateLimitBytes: number;
   /** Also send its lines to these targets. */
   logShip: string[];
+  /** Receivers that nclust notifies when a trouble of the app begins and ends (docs/notify.md). */
+  notify: { to: string; level: 'bad' | 'warn'; afterMs: number; repeatMs: number }[];
   /**
    * Reload it when files change: in its working directory, or in this path. Files, folders and
    * globs, relative to `cwd`.

@@ -98,7 +98,7 @@ function create(home) {
 }
 
 const STATE = /state\.json|state\.reserve|pids|dump\.json|settings\.json|web\.token|web-open\.html/;
-const OTHERS = /events\.log|nclust(__\S+)?\.log|nclust\.sock|run|logs|launcher\.sh/;
+const OTHERS = /events\.log|nclust(__\S+)?\.log|nclust\.sock|run|logs|notify|launcher\.sh/;
 const ASIDE = /(\.\S+)?/;
 
 /** The files of a home, including temporary files and files that were set aside. */

@@ -3,7 +3,14 @@ import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { unservedSentence } from '../shared/settings/listen-address.js';
-import { checkKey, checkSetting, describeSettings, readSettingsFile, selectKey } from '../shared/settings/rules.js';
+import {
+  checkKey,
+  checkSetting,
+  describeSettings,
+  readSettingsFile,
+  selectKey,
+  showSetting,
+} from '../shared/settings/rules.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { View } from '../render/list.js' */
@@ -37,7 +44,7 @@ export async function set(context, [key, value]) {
   const client = await context.manager();
   // An older manager does not report `unserved`.
   const { settings, unserved = null } = await client.request('set', { key, value });
-  context.printUnlessJson(`"${key}" is ${value} now.`);
+  context.printUnlessJson(`"${key}" is ${showSetting(key, value)} now.`);
   if (unserved) context.printUnlessJson(unservedSentence(unserved));
   return { settings: selectKey(settings, key) };
 }

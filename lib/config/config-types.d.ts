@@ -288,6 +288,14 @@ export interface AppConfig {
   log_ship?: string | string[];
   /** The same as `log_ship`. */
   logShip?: string | string[];
+  /**
+   * Receivers that nclust notifies when a trouble of the app begins and ends (docs/notify.md).
+   * Default: none.
+   */
+  notify?:
+    | string
+    | { to: string; level?: 'bad' | 'warn'; after?: number | string; repeat?: number | string }
+    | (string | { to: string; level?: 'bad' | 'warn'; after?: number | string; repeat?: number | string })[];
   /** Reload it when files change: in its working directory, or in this path. Default: false. */
   watch?: boolean | string | string[];
   /**
@@ -410,6 +418,8 @@ export interface Config {
   static?: StaticConfig | StaticConfig[];
   /** By the name of the environment. */
   deploy?: Record<string, Record<string, unknown>>;
+  /** For apps without an attribute `notify`. */
+  notify?: AppConfig['notify'];
 }
 
 /** A value that a config file may export. */

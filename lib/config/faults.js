@@ -108,11 +108,11 @@ export function readShape(value, keyPath = '') {
       : shape({ faults: [createFault(keyPath, 'contains no apps', SHAPES)] });
   const inner = ['nclust', 'pm2'].find((key) => value[key] !== undefined);
   if (inner) return readShape(value[inner], joinKeyPath(keyPath, inner));
-  const { apps, static: sites, deploy, ...others } = value;
+  const { apps, static: sites, deploy, notify, ...others } = value;
   const own = Object.keys(others).filter((key) => key.startsWith(ENVIRONMENT_PREFIX) || findAttribute(key) !== null);
   return shape({
-    apps: listed(apps, joinKeyPath(keyPath, 'apps')),
-    sites: listed(sites, joinKeyPath(keyPath, 'static')),
+    apps: listed(apps, joinKeyPath(keyPath, 'apps')).map(withDefault({ notify })),
+    sites: listed(sites, joinKeyPath(keyPath, 'static')).map(withDefault({ notify })),
     deploy: isRecord(deploy) ? deploy : null,
     unknown: Object.keys(others)
       .filter((key) => key !== FOR_EDITORS && !own.includes(key))
@@ -139,6 +139,14 @@ export function joinKeyPath(keyPath, key) {
 /** @param {unknown} value */
 export function describeFound(value) {
   return value === undefined || value === null ? 'is empty' : `is ${JSON.stringify(value)?.slice(0, 80)}`;
+}
+
+/**
+ * @param {Record<string, unknown>} defaults  For every app of the file.
+ * @returns {(place: Shape['apps'][number]) => Shape['apps'][number]}
+ */
+function withDefault(defaults) {
+  return ({ keyPath, entry }) => ({ keyPath, entry: isRecord(entry) ? { ...defaults, ...entry } : entry });
 }
 
 /**

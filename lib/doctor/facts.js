@@ -15,7 +15,7 @@ import { shortTarget } from '../shared/without-secrets.js';
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { NclustError } from '../shared/errors.js' */
 /** @import { Trouble } from '../shared/troubles.js' */
-/** @import { HeldSocket, Hello, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { HeldSocket, Hello, ShownReceiver, SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
  * @typedef {object} DiskFacts
@@ -39,6 +39,7 @@ import { shortTarget } from '../shared/without-secrets.js';
 /**
  * @typedef {object} Facts
  * @property {string} version  Of this command.
+ * @property {number} nowMs
  * @property {{ version: string, file: string }} node
  * @property {string} system  "linux 6.1.0 x64".
  * @property {number} uid
@@ -60,6 +61,7 @@ import { shortTarget } from '../shared/without-secrets.js';
  * @property {number} keptApps  Apps that the home keeps, to run at the next start.
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {Trouble[]} troubles  Of apps, the worst first.
+ * @property {ShownReceiver[]} receivers  The receivers of messages about troubles.
  * @property {HeldSocket[]} sockets
  * @property {string[]} notices
  * @property {boolean | null} isAtBoot  A systemd unit starts the manager at boot. Null: this
@@ -107,12 +109,15 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   const { slots = [], notices = [] } = await ask('list', { detail: true });
   const { sockets = [] } = await ask('sockets');
   const manager = client?.hello ?? null;
-  // An earlier version has no such method.
-  const { troubles = [] } = manager?.version === readVersion() ? await ask('troubles') : {};
+  // An earlier version has no such methods.
+  const isSame = manager?.version === readVersion();
+  const { troubles = [] } = isSame ? await ask('troubles') : {};
+  const { receivers = [] } = isSame ? await ask('notify') : {};
   const pid = manager?.keeperPid ?? process.pid;
   const limits = systemLimits(pid, { root });
   return {
     version: readVersion(),
+    nowMs: Date.now(),
     node: context.node,
     system: `${process.platform} ${release()} ${process.arch}`,
     uid: process.geteuid?.() ?? 0,
@@ -131,6 +136,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     keptApps: countSavedApps(context.home),
     slots: slots.map(shownSlot),
     troubles,
+    receivers,
     sockets,
     notices: notices.filter((/** @type {string} */ notice) => notice !== silent[0]?.message),
     isAtBoot: isAtBoot(root, context),

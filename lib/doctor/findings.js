@@ -1,9 +1,10 @@
 // Knows: the known problems of a machine, and a remedy for each.
 // Must not: examine the machine, because facts.js does this.
 // Start at: RULES.
-import { formatBytes } from '../figures/format.js';
+import { formatBytes, formatCount } from '../figures/format.js';
 import { describeTrouble } from '../render/troubles.js';
 import { countInstances } from '../render/attention.js';
+import { shellQuote } from '../shared/shell-quote.js';
 
 /** @import { Facts } from './facts.js' */
 
@@ -17,6 +18,9 @@ const GB = 1024 ** 3;
 
 /** A busy server needs more descriptors than this, because a proxied connection takes two. */
 const OPEN_FILES_LOW = 4_096;
+
+/** A message about a trouble that waits for longer does not arrive. */
+const MESSAGE_LATE_MS = 300_000;
 
 /** Length of the listen queue that Node.js asks for. The system may limit it to less. */
 const BACKLOG = 511;
@@ -185,6 +189,16 @@ const RULES = [
       const { text, next } = describeTrouble(trouble, countInstances(slots, trouble.app));
       return { level: trouble.level, what: `"${trouble.app}" ${text}.`, remedy: next };
     }),
+  ({ receivers, nowMs }) =>
+    receivers
+      .filter(({ waitingSinceMs }) => waitingSinceMs !== null && nowMs - waitingSinceMs > MESSAGE_LATE_MS)
+      .map(({ receiver, names, waiting, problem }) =>
+        warn(
+          `${formatCount(waiting, 'message')} about troubles ${waiting === 1 ? 'waits' : 'wait'} for "${receiver}"` +
+            `${problem === null ? '' : `, because ${problem}`}.`,
+          `nclust notify test ${names.map((name) => shellQuote(name)).join(' ')}`,
+        ),
+      ),
   ({ slots }) =>
     perApp(
       slots,

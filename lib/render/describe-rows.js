@@ -1,6 +1,7 @@
 import { describeCron, describeLostLines, describeMemoryLimit, describeTrigger } from '../figures/facts.js';
 import { clockTime, formatBytes } from '../figures/format.js';
 import { completeSpec } from '../app-spec/check.js';
+import { showReceivers } from '../app-spec/notify-fields.js';
 import { formatDuration } from '../shared/units.js';
 import { toOneLine } from './text.js';
 
@@ -92,6 +93,7 @@ export function triggerRows({ spec: given, status, triggers, pidFile, watching }
   const { cronRestart, maxMemoryBytes } = spec;
   return [
     ...known([['pid path', pidFile]]),
+    ...(showReceivers(spec.notify) ?? []).map(({ to }) => ['notifies', toOneLine(to)]),
     ['watch & reload', watchText(spec, watch, watching)],
     ...known([
       ['watch problem', watch?.problem ? { text: watch.problem, style: 'yellow' } : null],

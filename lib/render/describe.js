@@ -1,3 +1,4 @@
+import { showReceivers } from '../app-spec/notify-fields.js';
 import {
   describeMetric,
   describeReadiness,
@@ -52,7 +53,11 @@ export function renderDescribe({ slots, troubles = [], differences = {}, errors 
  * @returns {object[]}  For --json: whole troubles with their words instead of kinds.
  */
 export function describeData({ slots, troubles }) {
-  return slots.map((slot) => ({ ...slot, troubles: selectTroubles(troubles, [slot]).map((one) => addWords(one)) }));
+  return slots.map((slot) => ({
+    ...slot,
+    ...(slot.spec && { spec: { ...slot.spec, notify: showReceivers(slot.spec.notify) ?? [] } }),
+    troubles: selectTroubles(troubles, [slot]).map((one) => addWords(one)),
+  }));
 }
 
 /**

@@ -23,6 +23,7 @@ export function resolveHome(env) {
  * @property {string} webToken
  * @property {string} daemonLog
  * @property {string} events
+ * @property {string} notify
  * @property {string} logs
  * @property {string} run
  * @property {string} pids
@@ -44,6 +45,7 @@ export function homePaths(home) {
     webToken: join(home, 'web.token'),
     daemonLog: join(home, 'nclust.log'),
     events: join(home, 'events.log'),
+    notify: join(home, 'notify'),
     logs: join(home, 'logs'),
     run: join(home, 'run'),
     pids: join(home, 'pids'),

@@ -17,6 +17,7 @@ export function configSchema() {
           apps,
           static: { type: ['array', 'object'] },
           deploy: { type: 'object', additionalProperties: { type: 'object' } },
+          notify: ATTRIBUTES.find(({ name }) => name === 'notify').schema,
         },
         additionalProperties: false,
       },

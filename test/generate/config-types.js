@@ -35,6 +35,8 @@ export interface Config {
   static?: StaticConfig | StaticConfig[];
   /** By the name of the environment. */
   deploy?: Record<string, Record<string, unknown>>;
+  /** For apps without an attribute \`notify\`. */
+  notify?: AppConfig['notify'];
 }
 
 /** A value that a config file may export. */
@@ -74,7 +76,7 @@ const PRIMITIVES = {
 };
 
 /** @param {any} schema */
-function typeOf({ type, enum: words, anyOf, items, additionalProperties, properties }) {
+function typeOf({ type, enum: words, anyOf, items, additionalProperties, properties, required = [] }) {
   if (words) return words.map((word) => JSON.stringify(word)).join(' | ');
   if (anyOf) return anyOf.map(typeOf).join(' | ');
   if (type === undefined) return 'unknown';
@@ -82,7 +84,7 @@ function typeOf({ type, enum: words, anyOf, items, additionalProperties, propert
     if (one === 'array') return `(${typeOf(items ?? {})})[]`.replace(/^\((\w+)\)\[\]$/, '$1[]');
     if (one === 'object' && properties)
       return `{ ${Object.entries(properties)
-        .map(([key, value]) => `${key}: ${typeOf(value)}`)
+        .map(([key, value]) => `${key}${required.includes(key) ? '' : '?'}: ${typeOf(value)}`)
         .join('; ')} }`;
     if (one === 'object' && typeof additionalProperties === 'object')
       return `Record<string, ${typeOf(additionalProperties)}>`;

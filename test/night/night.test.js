@@ -97,8 +97,11 @@ test(`each trouble ends ${NOTICED_S} s after its cure`, async () => {
     curedMs.set(name, Date.now());
   };
   await within('all cures', Promise.all(SICK.map(cureOne)), 60_000);
-  await night.home.waitFor('the end of the troubles', async () => (await listOpen()).length === 0, {
-    deadlineMs: NOTICED_S * 1000,
+  /** @type {string[]} */
+  let left = [];
+  const isOver = async () => (left = await listOpen()).length === 0;
+  await night.home.waitFor('the end of the troubles', isOver, { deadlineMs: NOTICED_S * 1000 }).catch((error) => {
+    throw new Error(`Still open: ${left.join(', ')}`, { cause: error });
   });
   const changes = await night.changes();
   const seconds = SICK.map(({ name }) => {

@@ -32,6 +32,7 @@ const TABLE = {
   'daemon/control/main.js': ['mkdirSync', HOME],
   'daemon/control/metrics/host.js': ['readFileSync statfsSync', 'of the kernel, and the home'],
   'daemon/control/metrics/prometheus.js': ['lstatSync renameSync rmSync', OPERATOR],
+  'daemon/control/notify/queue-file.js': ['mkdir open readFile readdir rename rm', HOME],
   'daemon/control/recovery/find-orphans.js': [
     'lstatSync readIfThere readlinkSync statSync',
     'of the kernel, and the pipes in the home',

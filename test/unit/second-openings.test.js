@@ -21,6 +21,7 @@ const TABLE = {
   'daemon/control/logs/manager-log.js': [HOME, 'open stat'],
   'daemon/control/logs/times/format.js': [HOME, 'open readFile'],
   'daemon/control/logs/times/times.js': [HOME, 'open rename stat'],
+  'daemon/control/notify/queue-file.js': [HOME, 'open readFile rename'],
   'daemon/control/recovery/find-orphans.js': [KERNEL, 'lstat readFile stat'],
   'daemon/control/state/durable-file.js': [HOME, 'copyFile link open readFile rename stat writeFile'],
   'daemon/control/triggers/app-watch.js': [HARMLESS, 'readFile stat'],

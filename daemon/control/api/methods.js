@@ -12,7 +12,7 @@ import { metrics } from './metrics.js';
 import { profilingMethods } from './profiling.js';
 import { readings } from './status.js';
 import { restartFromFileMethods } from './restart-from-file.js';
-import { settings, web } from './settings.js';
+import { notify, settings, web } from './settings.js';
 import { updateMethods } from './update.js';
 import { METHODS } from '../../../lib/shared/wire/protocol.js';
 
@@ -40,6 +40,7 @@ const BODIES = {
   ...profilingMethods,
   ...metrics,
   ...web,
+  ...notify,
 };
 
 /**

@@ -1,5 +1,5 @@
 import { describeSettings } from '../../../lib/shared/settings/rules.js';
-import { flag, optional, readParams, text, toggle } from './params.js';
+import { flag, optional, readParams, text, texts, toggle } from './params.js';
 
 /** @import { MethodBody } from './methods.js' */
 
@@ -46,5 +46,19 @@ export const web = {
     );
     if (isOff) return { isOn: false, ...(await context.web.end()) };
     return context.web.begin(options);
+  },
+};
+
+/** @satisfies {Record<string, MethodBody>} */
+export const notify = {
+  /** @type {MethodBody} */
+  notify(context) {
+    return { receivers: context.notify.list() };
+  },
+
+  /** @type {MethodBody} */
+  async notifyTest(context, params) {
+    const { names } = readParams({ names: optional(texts) }, params);
+    return { results: await context.notify.test(names ?? []) };
   },
 };

@@ -188,6 +188,8 @@ export function createTroubles({ control, parts, metrics, past, takeFrame, lookA
   return {
     /** @returns {Trouble[]}  The worst first. */
     list,
+    /** False: control has not met its keeper, so the list is empty. */
+    isReady: () => standings !== null,
     /** @returns {(app: string, slot: number) => Kind[]} */
     bySlot() {
       const open = list();

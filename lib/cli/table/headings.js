@@ -6,7 +6,21 @@ export const HEADINGS = [
   ['Apps:', ['start', 'stop', 'restart', 'reload', 'delete', 'scale']],
   [
     'Status and diagnosis:',
-    ['list', 'monit', 'web', 'describe', 'why', 'events', 'logs', 'stack', 'profile', 'env', 'doctor', 'report'],
+    [
+      'list',
+      'monit',
+      'web',
+      'describe',
+      'why',
+      'events',
+      'logs',
+      'stack',
+      'profile',
+      'env',
+      'doctor',
+      'notify',
+      'report',
+    ],
   ],
   ['Config files:', ['init', 'validate', 'diff', 'apply', 'startOrReload', 'startOrRestart']],
   ['After a reboot, and from PM2:', ['startup', 'unstartup', 'save', 'resurrect', 'cleardump', 'import']],
@@ -43,4 +57,5 @@ export const OTHER_HEADINGS = [
   'Reload and balancing:',
   'Watching files, and cron:',
   'Logs:',
+  'Notifications:',
 ];

@@ -47,6 +47,14 @@ export const HOME = [
     load: load(() => import('../../commands/settings.js'), 'multiset', noText, settingsJson),
   },
   {
+    name: 'notify',
+    words: '<list|test> [names...]',
+    brief: 'list or test the receivers of troubles',
+    help: 'list the receivers that get a message when a trouble begins and ends, or send them a test message now',
+    examples: ['nclust set notify.ops slack:file:/etc/nclust/slack', 'nclust notify test ops', 'nclust notify list'],
+    load: load(() => import('../../commands/notify.js'), 'notify', 'renderNotify', 'notifyData'),
+  },
+  {
     name: 'save',
     aliases: ['dump'],
     help: 'write the list to a file that resurrect reads',

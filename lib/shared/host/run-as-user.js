@@ -44,20 +44,24 @@ function endAll() {
  * @param {Owner} owner
  * @param {string} file
  * @param {string[]} args
- * @param {Limits & { cwd?: string, stream?: 'stdout' | 'stderr', after?: typeof afterMs }} o  `cwd`:
- *   entered as this process. `stream`: the output to return; by default stdout. The program cannot
- *   use the other one.
+ * @param {Limits & {
+ *   cwd?: string, stream?: 'stdout' | 'stderr', input?: string, after?: typeof afterMs
+ * }} o  `cwd`: entered as this process. `stream`: the output to return; by default stdout. The
+ *   program cannot use the other one. `input`: its standard input, only if it has no other owner.
  * @returns {Promise<Outcome>}  Rejects with an error of the system if the program cannot be started.
  */
 export function runAsUser(owner, file, args, o) {
-  const { cwd, env, timeoutMs, maxBytes, stream = 'stdout', after = afterMs } = o;
+  const { cwd, env, timeoutMs, maxBytes, stream = 'stdout', input, after = afterMs } = o;
   return new Promise((resolve, reject) => {
     const pipe = isOther(owner) ? openPipe() : null;
     const ends = ['stdin', 'stdout', 'stderr'].map((one) => (one === stream ? (pipe?.given ?? 'pipe') : 'ignore'));
+    if (input !== undefined) ends[0] = 'pipe';
     const child = withoutInherited(ends, (stdio) =>
       runWithDefaultOomScore(() => spawn(file, args, { ...optionsAsUser(owner, cwd), env, stdio })),
     );
     if (pipe) closeSync(pipe.given);
+    // A program need not read its input; its exit code shows whether it has failed.
+    child.stdin?.on('error', () => {}).end(input);
     if (running.size === 0) process.on('exit', endAll);
     running.add(child);
     const forget = () => {

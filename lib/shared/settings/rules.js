@@ -12,6 +12,7 @@ import {
   parseWebTarget,
   WEB_TARGET_FORMS,
 } from './listen-address.js';
+import { findNotifyRule, NOTIFY_KEYS } from './notify-keys.js';
 
 /**
  * nclust stores a setting as the user wrote it ("10mb"), and parses the text at each use.
@@ -20,6 +21,8 @@ import {
  * @property {string} accepted
  * @property {string} fallback
  * @property {string} help
+ * @property {(text: string) => string} [show]  The text without its secret parts. Missing: the text
+ *   has none.
  */
 
 const SIZE_MIN = 1024;
@@ -101,10 +104,21 @@ export function readSettings(text, isPossible = () => true) {
  * @returns {ShownSetting[]}
  */
 export function describeSettings(given) {
-  return Object.entries(SETTINGS).map(([key, { fallback, help }]) => {
+  const receivers = Object.keys(given).filter((key) => findNotifyRule(key) && parse(key, given[key]) !== null);
+  return [...Object.keys(SETTINGS), ...receivers.sort()].map((key) => {
+    const { fallback, help } = /** @type {SettingRule} */ (findRule(key));
     const isSet = Object.hasOwn(given, key) && parse(key, given[key]) !== null;
-    return { key, value: isSet ? given[key] : fallback, isSet, help };
+    return { key, value: isSet ? showSetting(key, given[key]) : fallback, isSet, help };
   });
+}
+
+/**
+ * @param {string} key
+ * @param {string} text
+ * @returns {string}  For output: without its secret parts.
+ */
+export function showSetting(key, text) {
+  return findRule(key)?.show?.(text) ?? text;
 }
 
 /**
@@ -118,7 +132,7 @@ export function selectKey(settings, key) {
 
 /** @param {string} key */
 export function checkKey(key) {
-  if (!Object.hasOwn(SETTINGS, key))
+  if (!findRule(key))
     throw new NclustError('ERR_NCLUST_BAD_SETTING', `There is no setting "${key}".`, {
       hint: suggestion(key),
       data: { key },
@@ -131,12 +145,21 @@ export function checkKey(key) {
  */
 export function checkSetting(key, text) {
   checkKey(key);
-  const rule = /** @type {SettingRule} */ (SETTINGS[/** @type {SettingKey} */ (key)]);
-  if (rule.parse(text) === null)
-    throw new NclustError('ERR_NCLUST_BAD_SETTING', `"${key}" cannot be "${text}"; accepted: ${rule.accepted}.`, {
-      hint: `The default is ${rule.fallback}.`,
-      data: { key, accepted: rule.accepted },
-    });
+  const { parse, accepted, fallback, show } = /** @type {SettingRule} */ (findRule(key));
+  if (parse(text) === null)
+    throw new NclustError(
+      'ERR_NCLUST_BAD_SETTING',
+      `"${key}" cannot be ${show ? 'this text' : `"${text}"`}; accepted: ${accepted}.`,
+      { hint: `The default is ${fallback}.`, data: { key, accepted } },
+    );
+}
+
+/**
+ * @param {string} key
+ * @returns {SettingRule | null}
+ */
+function findRule(key) {
+  return Object.hasOwn(SETTINGS, key) ? SETTINGS[/** @type {SettingKey} */ (key)] : findNotifyRule(key);
 }
 
 /**
@@ -165,8 +188,8 @@ function defaults() {
  * @returns {unknown}
  */
 function parse(key, value, isPossible = () => true) {
-  if (!Object.hasOwn(SETTINGS, key) || !isScalar(value)) return null;
-  const parsed = SETTINGS[/** @type {SettingKey} */ (key)].parse(String(value));
+  if (!isScalar(value)) return null;
+  const parsed = findRule(key)?.parse(String(value)) ?? null;
   return isPossible(key, parsed) ? parsed : null;
 }
 
@@ -180,17 +203,16 @@ function isScalar(value) {
  * @param {unknown} value
  */
 function describeProblem(key, value) {
-  if (!Object.hasOwn(SETTINGS, key)) return `there is no setting "${key}" (${suggestion(key)})`;
-  const { accepted, fallback } = SETTINGS[/** @type {SettingKey} */ (key)];
-  return (
-    `"${key}" cannot be ${JSON.stringify(value)?.slice(0, 80)} here (accepted: ${accepted}), and ` +
-    `${fallback} counts`
-  );
+  const rule = findRule(key);
+  if (!rule) return `there is no setting "${key}" (${suggestion(key)})`;
+  const { accepted, fallback, show } = rule;
+  const shown = show ? 'this value' : JSON.stringify(value)?.slice(0, 80);
+  return `"${key}" cannot be ${shown} here (accepted: ${accepted}), and ${fallback} counts`;
 }
 
 /** @param {string} key */
 function suggestion(key) {
-  const known = Object.keys(SETTINGS);
+  const known = [...Object.keys(SETTINGS), ...NOTIFY_KEYS];
   const [module, option] = key.split(':');
   const near = module === 'pm2-logrotate' ? [PM2_LOGROTATE[option] ?? []].flat() : nearWords(key, known);
   return near.length > 0

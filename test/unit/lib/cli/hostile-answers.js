@@ -114,6 +114,17 @@ export const ANSWERS = {
   }),
   metrics: () => ({ ...SAMPLE, troubles: TROUBLES }),
   troubles: () => ({ troubles: TROUBLES }),
+  notify: () => ({
+    receivers: [
+      {
+        receiver: evil('https://example.com/…'),
+        names: [evil('ops')],
+        rules: [{ source: evil('ops'), isOfApp: false, level: 'warn', apps: [NAME], afterMs: 1, repeatMs: 0 }],
+        ...{ waiting: 1, waitingSinceMs: 1, dropped: 1, sentMs: 1, problem: evil('it fails') },
+      },
+    ],
+  }),
+  notifyTest: () => ({ results: [{ receiver: evil('https://x'), names: [NAME], problem: evil('it fails') }] }),
   logs: ({ subscription }, socket) => {
     socket.write(
       notificationLine('log', { subscription, entries, missed: 1, missedOf: { [NAME]: 1 }, gap: true, gapOf: [NAME] }),

@@ -62,6 +62,7 @@ const WORDS = {
   cleardump: [],
   import: ['pm2', 'dump.pm2', '--dry-run'],
   doctor: [],
+  notify: ['list'],
   report: [],
   slist: [],
   examples: [],

@@ -14,6 +14,17 @@ const slot = (o) => ({
   ...o,
 });
 
+const NOW_MS = 1_700_000_000_000;
+
+const receiver = (o) => ({
+  receiver: 'https://example.com/…',
+  names: ['ops', 'api'],
+  waiting: 2,
+  waitingSinceMs: NOW_MS - 301_000,
+  problem: 'it answers with status 500',
+  ...o,
+});
+
 const healthy = {
   version: '1.2.0',
   node: { version: 'v24.1.0', file: '/usr/bin/node' },
@@ -34,6 +45,8 @@ const healthy = {
   keptApps: 1,
   slots: [slot()],
   troubles: [],
+  receivers: [],
+  nowMs: NOW_MS,
   sockets: [],
   notices: [],
   isAtBoot: true,
@@ -165,6 +178,13 @@ test.each([
     'bad',
     /holds port 80 for "gone", which is not in the list/,
     /nclust kill/,
+  ],
+  [
+    'messages that do not arrive',
+    { receivers: [receiver(), receiver({ waitingSinceMs: NOW_MS - 299_000 }), receiver({ waitingSinceMs: null })] },
+    'warn',
+    /^2 messages about troubles wait for "https:\/\/example\.com\/…", because it answers with status 500\.$/,
+    /^nclust notify test ops api$/,
   ],
   ['a large heap', { slots: [slot({ memoryBytes: 3 * GB })] }, 'note', /more than 2 GB/, /max-old-space-size/],
   [
