@@ -7,7 +7,7 @@ import { formatDuration } from '../shared/units.js';
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { View } from '../render/list.js' */
 /** @import { Cell } from '../render/table.js' */
-/** @import { NotifyResult, ShownReceiver } from '../shared/wire/protocol.js' */
+/** @import { NotifyResult, ShownReceiver } from '../shared/settings/notify-keys.js' */
 
 /**
  * @typedef {object} Notified

@@ -15,7 +15,8 @@ import { shortTarget } from '../shared/without-secrets.js';
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { NclustError } from '../shared/errors.js' */
 /** @import { Trouble } from '../shared/troubles.js' */
-/** @import { HeldSocket, Hello, ShownReceiver, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { ShownReceiver } from '../shared/settings/notify-keys.js' */
+/** @import { HeldSocket, Hello, SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
  * @typedef {object} DiskFacts

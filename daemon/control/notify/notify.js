@@ -15,7 +15,7 @@ import { collectRules } from './rules.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 /** @import { NotifySetting } from '../../../lib/shared/settings/notify-keys.js' */
-/** @import { NotifyResult, ShownReceiver } from '../../../lib/shared/wire/protocol.js' */
+/** @import { NotifyResult, ShownReceiver } from '../../../lib/shared/settings/notify-keys.js' */
 /** @import { Control, Parts } from '../context.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
 /** @import { Troubles } from '../troubles/troubles.js' */

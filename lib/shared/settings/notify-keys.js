@@ -15,6 +15,22 @@ import { parseReceiver, RECEIVER_FORMS, shortReceiver } from './receiver.js';
 
 /** @typedef {NotifyOptions & { name: string, apps: string[] }} NotifySetting  `apps` empty: all. */
 
+/**
+ * Without the secret parts of the receiver.
+ * @typedef {object} ShownReceiver
+ * @property {string} receiver
+ * @property {string[]} names  Of settings and apps.
+ * @property {(Omit<NotifyOptions, 'to'> & { source: string, isOfApp: boolean, apps: string[] })[]} rules
+ *   `apps` empty: all.
+ * @property {number} waiting  Messages.
+ * @property {number | null} waitingSinceMs  The time of the oldest one.
+ * @property {number} dropped  Messages that were given up since the last one that was sent.
+ * @property {number | null} sentMs  When the last one was sent. Null: none.
+ * @property {string | null} problem  Why the last attempt failed. Null: it did not.
+ */
+
+/** @typedef {{ receiver: string, names: string[], problem: string | null }} NotifyResult */
+
 const KEY = /^notify\.([a-z0-9-]{1,60})(?:\.(level|apps|after|repeat))?$/;
 
 export const NOTIFY_KEYS = [

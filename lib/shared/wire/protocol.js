@@ -3,7 +3,6 @@
 
 /** @import { SpecChange } from '../../app-spec/diff.js' */
 /** @import { AppSpec } from '../../app-spec/types.js' */
-/** @import { NotifyOptions } from '../settings/notify-keys.js' */
 /** @import { Kind } from '../troubles.js' */
 
 /** Raise this number when the meaning of a message changes, but not for a new field or method. */
@@ -336,19 +335,3 @@ export const METHODS = /** @type {const} */ ([
  * @property {{ instances: number, file: number }} [kept]  The app keeps its number of instances,
  *   because it was scaled by hand. `file`: the number in the file.
  */
-
-/**
- * Without the secret parts of the receiver.
- * @typedef {object} ShownReceiver
- * @property {string} receiver
- * @property {string[]} names  Of settings and apps.
- * @property {(Omit<NotifyOptions, 'to'> & { source: string, isOfApp: boolean, apps: string[] })[]} rules
- *   `apps` empty: all.
- * @property {number} waiting  Messages.
- * @property {number | null} waitingSinceMs  The time of the oldest one.
- * @property {number} dropped  Messages that were given up since the last one that was sent.
- * @property {number | null} sentMs  When the last one was sent. Null: none.
- * @property {string | null} problem  Why the last attempt failed. Null: it did not.
- */
-
-/** @typedef {{ receiver: string, names: string[], problem: string | null }} NotifyResult */

@@ -23,8 +23,12 @@ test('every command quotes the same error line and place, also after control has
   process.kill(controlPid, 'SIGKILL');
   await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
 
-  for (const words of [['why', 'api'], ['describe', 'api'], ['list'], ['events', 'api', '--nostream']])
+  for (const words of [['why'], ['why', 'api'], ['describe', 'api'], ['events', 'api', '--nostream']])
     expect((await home.nclust(...words)).stdout).toContain(quote);
+  expect((await home.list())[0].lastDeath).toMatchObject({
+    words: 'Error: crashes-at-boot: the database is not there',
+    frame: 'crashes-at-boot.js:2',
+  });
   expect(readFileSync(join(home.home, 'nclust.log'), 'utf8')).not.toContain('the database is not there');
 });
 
