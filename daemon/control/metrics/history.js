@@ -95,19 +95,6 @@ export function createHistory(worst) {
       }
       return Array.from(totals, (value) => (Number.isNaN(value) ? null : Math.round(value * 100) / 100));
     },
-    /**
-     * @param {K[]} keys
-     * @param {number} series
-     * @param {number} seconds
-     */
-    mean(keys, series, seconds) {
-      let sum = 0;
-      for (const key of keys) {
-        const fine = kept.get(key)?.[series]?.fine;
-        for (let back = 0; fine && back < seconds; back += 1) sum += fine[(tick - back + FINE) % FINE] || 0;
-      }
-      return sum / seconds;
-    },
     /** @param {1000 | 10000} stepMs */
     endMs: (stepMs) => (stepMs === 1000 ? atMs : coarseAtMs),
   };
@@ -155,7 +142,7 @@ function foldValues(values, isWorst) {
   return isWorst ? Math.max(...known) : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-export const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
+const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 
 /**
  * Contains the creation time, because ids begin at 0 again in an empty list, and a new app must not

@@ -4,7 +4,7 @@
 // sample.js; families.js has the names for other programs.
 import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';
-import { createHistory, historyKey, NAMES, readHistory } from './history.js';
+import { createHistory, historyKey, readHistory } from './history.js';
 import { percentiles } from './latency.js';
 import { createReports, readGauges, computeRates, recentLatencies, isBlocked } from './reports.js';
 import { createSampler } from './usage.js';
@@ -16,7 +16,6 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 /** @import { Clock } from '../host/clock.js' */
 /** @import { ReadActivityKinds } from '../host/activity-kind.js' */
 /** @import { ReadPrivateMemory } from '../host/private-memory.js' */
-/** @import { DesiredApp } from '../state/desired.js' */
 /** @import { AppMetadata } from '../status/slot-status.js' */
 /** @import { ErrorCounts } from './error-lines.js' */
 /** @import { Track } from './reports.js' */
@@ -53,8 +52,6 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
  * @property {() => Sources} sources  Of a sample taken now.
  * @property {(workers: Measured[]) => void} addActivities  To the workers whose loop is blocked.
  * @property {(o: HistoryOptions) => MetricsHistory} history
- * @property {(app: DesiredApp, series: SeriesName, seconds: number) => number} meanOf  A missing value
- *   counts as 0.
  * @property {(ms: number) => void} moveTimes  By which the clock of the machine has jumped.
  * @property {(listener: () => void) => () => void} onTick  The listener must not throw.
  * @property {() => Promise<Exported>} exported  The values for Prometheus and OTLP.
@@ -226,10 +223,6 @@ export function createMetrics({
     sources,
     addActivities,
     history: (o) => readHistory({ registry: control.registry, slots, machine }, o),
-    meanOf(app, series, seconds) {
-      const keys = app.slots.map(({ id }) => historyKey(app, id));
-      return slots.mean(keys, NAMES.indexOf(series), seconds);
-    },
     moveTimes(ms) {
       heardAtMs += ms;
       reports.moveTimes(ms);

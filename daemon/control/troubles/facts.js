@@ -11,6 +11,7 @@ import { createWorkerReader } from './worker-facts.js';
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { TakenFrame } from './frames.js' */
 /** @import { Incidents } from './incidents.js' */
+/** @import { Answered } from './usual.js' */
 /** @import { WorkerFacts } from './worker-facts.js' */
 
 /**
@@ -53,7 +54,7 @@ const NO_SOCKETS = [];
  * @param {Pick<Control, 'registry'>} o.control
  * @param {Pick<Metrics, 'sources' | 'addActivities' | 'moveTimes'>} o.metrics
  * @param {Pick<Parts['logs'], 'losing'>} o.logs
- * @param {(apps: DesiredApp[]) => Map<string, HttpFacts>} o.readHttp
+ * @param {ReturnType<typeof import('./usual.js').createHttpReader>} o.readHttp
  * @param {(instanceId: string, ageMs: number) => TakenFrame | null} o.frameOf
  */
 export function createFacts({ control, metrics, logs, readHttp, frameOf }) {
@@ -105,7 +106,12 @@ export function createFacts({ control, metrics, logs, readHttp, frameOf }) {
       const stops = collectStops(trackOf, nowMs);
       // Orphans listen on sockets of the dead keeper.
       const orphans = new Set([...registry.instances.values()].flatMap((one) => (one.isOrphan ? one.label.id : [])));
-      const http = readHttp(apps.filter((_, at) => workers[at].some(({ hasAnswered }) => hasAnswered)));
+      const answered = new Map(apps.map((app, at) => [app, sumAnswers(workers[at])]));
+      const answeredOf = (/** @type {DesiredApp} */ app) => /** @type {Answered} */ (answered.get(app));
+      const http = readHttp(
+        apps.filter((app) => answeredOf(app).requests > 0),
+        answeredOf,
+      );
       return apps.map(({ spec: { name }, createdAtMs, slots }, at) => ({
         name,
         createdAtMs,
@@ -124,4 +130,18 @@ export function createFacts({ control, metrics, logs, readHttp, frameOf }) {
       workersReader.moveTimes(ms);
     },
   };
+}
+
+/**
+ * @param {WorkerFacts[]} workers
+ * @returns {Answered}
+ */
+function sumAnswers(workers) {
+  let requests = 0;
+  let errors = 0;
+  for (const worker of workers) {
+    requests += worker.requests;
+    errors += worker.errors;
+  }
+  return { requests, errors };
 }

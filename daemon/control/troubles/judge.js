@@ -36,7 +36,8 @@ import { WORKER_KINDS } from './worker-kinds.js';
  * @property {number} foundMs  When it was found first, without a gap.
  * @property {number} lastMs
  * @property {Trouble | null} trouble  Null: it has not lasted long enough.
- * @property {boolean} [isRestored]  Found by an earlier control, or before a pause: it has to be measured again.
+ * @property {boolean} [isRestored]  Found by an earlier control, or before a pause: it has to be
+ *   measured again.
  */
 
 /** @typedef {Map<string, Standing>} Standings  By id. */

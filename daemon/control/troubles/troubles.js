@@ -36,7 +36,7 @@ const WORKERS_A_TICK = 200;
  * @param {object} o
  * @param {Pick<Control, 'registry' | 'keeper' | 'isHeld' | 'askKeeper' | 'journal'>} o.control
  * @param {Pick<Parts, 'clock' | 'eventLog' | 'logs' | 'managerLog' | 'settings'>} o.parts
- * @param {Pick<Metrics, 'sources' | 'addActivities' | 'moveTimes' | 'history' | 'meanOf' | 'onTick'>} o.metrics
+ * @param {Pick<Metrics, 'sources' | 'addActivities' | 'moveTimes' | 'history' | 'onTick'>} o.metrics
  * @param {LoggedEvent[]} o.past  Oldest first.
  * @param {Parameters<typeof createFrames>[0]['take']} o.takeFrame
  * @param {typeof lookAtActivity} [o.lookAt]

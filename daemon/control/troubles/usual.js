@@ -13,8 +13,8 @@ const USUAL_MIN_POINTS = 60;
 /** The medians of an hour change slowly. */
 const RENEW_MS = MINUTE_MS;
 
-/** The rates are the means of this many seconds. */
-const MEAN_S = 30;
+/** The rates are the means of this time. */
+const MEAN_MS = 30_000;
 
 /** Reading an hour takes long, so only a few apps are read in one tick. */
 const RENEWED_AT_ONCE = 10;
@@ -24,18 +24,22 @@ export const NO_HTTP = { requestsPerS: 0, errorsPerS: 0, hasAnswered: false, usu
 
 /** @typedef {Pick<HttpFacts, 'usualP99Ms' | 'usualShare'> & { atMs: number }} Usual */
 
+/** @typedef {{ requests: number, errors: number }} Answered  Since the app exists. */
+
 /** @type {Usual} */
 const UNKNOWN = { usualP99Ms: null, usualShare: null, atMs: -Infinity };
 
 /**
- * @param {Pick<Metrics, 'history' | 'meanOf'>} metrics
+ * @param {Pick<Metrics, 'history'>} metrics
  * @param {() => number} nowMs
- * @returns {(apps: DesiredApp[]) => Map<string, HttpFacts>}  Takes all apps that have answered a
- *   request.
+ * @returns {(apps: DesiredApp[], answeredOf: (app: DesiredApp) => Answered) => Map<string, HttpFacts>}
+ *   Takes all apps that have answered a request.
  */
 export function createHttpReader(metrics, nowMs) {
   /** By app. @type {Map<string, Usual>} */
   let usual = new Map();
+  /** By app: the counts of the looks in MEAN_MS. @type {Map<string, (Answered & { atMs: number })[]>} */
+  let counts = new Map();
 
   /** @param {DesiredApp[]} apps */
   function readHour(apps) {
@@ -56,16 +60,25 @@ export function createHttpReader(metrics, nowMs) {
     }
   }
 
-  return (apps) => {
+  return (apps, answeredOf) => {
     renew(apps);
-    return new Map(
-      apps.map((app) => {
-        const { usualP99Ms, usualShare } = usual.get(app.spec.name) ?? UNKNOWN;
-        const requestsPerS = metrics.meanOf(app, 'requestsPerS', MEAN_S);
-        const errorsPerS = metrics.meanOf(app, 'errorsPerS', MEAN_S);
-        return [app.spec.name, { requestsPerS, errorsPerS, hasAnswered: true, usualP99Ms, usualShare }];
-      }),
-    );
+    const atMs = nowMs();
+    /** @type {typeof counts} */
+    const counted = new Map();
+    const found = apps.map((app) => {
+      const { name } = app.spec;
+      const now = { ...answeredOf(app), atMs };
+      const kept = (counts.get(name) ?? []).filter((one) => one.atMs <= atMs && atMs - one.atMs <= MEAN_MS);
+      counted.set(name, [...kept, now]);
+      // Not the mean of the rates, because a worker with little to do reports less often.
+      const mean = (/** @type {keyof Answered} */ key) =>
+        (1000 * Math.max(0, now[key] - (kept[0] ?? now)[key])) / MEAN_MS;
+      const { usualP99Ms, usualShare } = usual.get(name) ?? UNKNOWN;
+      const rates = { requestsPerS: mean('requests'), errorsPerS: mean('errors') };
+      return /** @type {const} */ ([name, { ...rates, hasAnswered: true, usualP99Ms, usualShare }]);
+    });
+    counts = counted;
+    return new Map(found);
   };
 }
 

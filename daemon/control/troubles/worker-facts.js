@@ -12,6 +12,7 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 /** @import { Sources } from '../metrics/sample.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
+/** @import { Served } from '../state/slot-history.js' */
 /** @import { TakenFrame } from './frames.js' */
 
 /**
@@ -25,7 +26,8 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 /**
  * @typedef {object} OwnFacts
  * @property {WorkerHttp | null} http
- * @property {boolean} hasAnswered  The slot, since it exists.
+ * @property {number} requests  That the slot has answered since it exists.
+ * @property {number} errors  Of these, with a status of 5xx.
  * @property {boolean | null} isProgressing  Of a worker that starts. Null: not known.
  * @property {ListenFailure | null} listenFailure  Null: none, or it listens elsewhere.
  * @property {Block[]} blocks  Blocks of the event loop that are over, oldest first.
@@ -161,9 +163,7 @@ function readWorker(registry, app, slot, { shown, sources, readMark, frameOf, tr
     reportAgeMs: gauges.reportAgeMs,
     activity: null,
     http: readHttp(tracks, sources.nowMs),
-    hasAnswered:
-      tracks.some(({ last }) => (last.http?.requests ?? 0) > 0) ||
-      (getSlotHistory(registry, slot.id).served?.requests ?? 0) > 0,
+    ...countAnswers(tracks, getSlotHistory(registry, slot.id).served ?? null),
     isProgressing: started?.isProgressing ?? cpu > PROGRESS_CPU,
     listenFailure: started && started.addresses.length > 0 ? null : describeListenFailure(registry, slot, seat),
     blocks: mark.blocks,
@@ -172,6 +172,20 @@ function readWorker(registry, app, slot, { shown, sources, readMark, frameOf, tr
     silentMs: nowMs - (sources.trackOf(instance?.instanceId ?? '')?.seenAtMs ?? nowMs),
     frame: instance ? frameOf(instance.instanceId, gauges.reportAgeMs ?? 0) : null,
   };
+}
+
+/**
+ * @param {Track[]} tracks  Of all instances of the slot.
+ * @param {Served | null} served
+ */
+function countAnswers(tracks, served) {
+  let requests = served?.requests ?? 0;
+  let errors = served?.responses[4] ?? 0;
+  for (const { last } of tracks) {
+    requests += last.http?.requests ?? 0;
+    errors += last.http?.responses[4] ?? 0;
+  }
+  return { requests, errors };
 }
 
 /**

@@ -12,22 +12,35 @@ function reader({ hour = [], now = 0 }) {
     const series = { requestsPerS: hour, errorsPerS: hour.map((value) => value && value / 4), latencyP99Ms: hour };
     return { apps: ids.map((id) => ({ name: `app-${id}`, series })) };
   };
-  const meanOf = (app, series, seconds) => (series === 'requestsPerS' ? 120 : 30) / seconds;
-  return { read: createHttpReader({ history, meanOf }, () => clock.nowMs), asked, clock };
+  const read = createHttpReader({ history }, () => clock.nowMs);
+  const answered = { requests: 1000, errors: 0 };
+  return { read: (given) => read(given, () => ({ ...answered })), answered, asked, clock };
 }
 
 const apps = (count) =>
   Array.from({ length: count }, (_, id) => ({ spec: { name: `app-${id}` }, slots: [{ id, slot: 0 }] }));
 
-test('the rates are the means of half a minute, and nothing is usual before ten minutes with requests', () => {
+test('nothing is usual before ten minutes with requests', () => {
   const { read } = reader({ hour: [null, ...Array(59).fill(8)] });
   expect(read(apps(1)).get('app-0')).toEqual({
-    requestsPerS: 4,
-    errorsPerS: 1,
-    hasAnswered: true,
-    usualP99Ms: null,
-    usualShare: null,
+    ...{ requestsPerS: 0, errorsPerS: 0, hasAnswered: true, usualP99Ms: null, usualShare: null },
   });
+});
+
+test('the rates are the means of half a minute, also if answers come in bursts', () => {
+  const { read, answered, clock } = reader({});
+  const rates = [];
+  for (let second = 0; second <= 60; second += 1) {
+    clock.nowMs = second * 1000;
+    if (second % 6 === 5) answered.requests += 12;
+    if (second % 6 === 5) answered.errors += 3;
+    const { requestsPerS, errorsPerS } = read(apps(1)).get('app-0');
+    rates.push([requestsPerS, errorsPerS]);
+  }
+  expect(rates[0]).toEqual([0, 0]);
+  expect(rates.slice(30)).toEqual(Array(31).fill([2, 0.5]));
+  answered.requests = 0;
+  expect(read(apps(1)).get('app-0')).toMatchObject({ requestsPerS: 0 });
 });
 
 test('the usual values are the medians of the points with requests', () => {
