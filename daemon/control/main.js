@@ -212,7 +212,8 @@ function createApiContext(control, parts) {
     parts,
     metrics,
     past,
-    takeFrame: async (id) => (await import('./profiling/frame.js')).takeFrame({ control, parts }, String(id)),
+    takeFrame: async (id, instanceId) =>
+      (await import('./profiling/frame.js')).takeFrame({ control, parts }, String(id), instanceId),
   });
   const notify = createNotify({ control, parts, metrics, troubles, past, folder: paths.notify });
   const exports = createExports({

@@ -2,7 +2,7 @@ import { HOSTILE } from '../../../lib/shared/daemon/json-line.js';
 import { openDebugger } from '../../../lib/shared/debugger.js';
 import { findErrorLine } from '../../../lib/shared/logs/error-line.js';
 import { findApp } from '../state/desired.js';
-import { openBySignal } from './inspector.js';
+import { openBySignal, readReport } from './inspector.js';
 import { findWorker } from './worker.js';
 
 /** @import { InspectorContext } from './inspector.js' */
@@ -39,18 +39,22 @@ const OWN_FRAME = /^<anonymous>:|^(?:\S+ )?\(?<anonymous>:\d+:\d+\)?$/;
  * of the machine can learn the address.
  * @param {InspectorContext} context
  * @param {string} target
- * @returns {Promise<{ where: string | null, stack: string[] } | null>}  `where`: the innermost frame
- *   of the app. Null: nclust does not look into this worker, or the worker runs no code of its own.
- *   Rejects with an error that gives the reason.
+ * @param {string} instanceId
+ * @returns {Promise<{ where: string | null, stack: string[] } | 'turned' | null>}  `where`: the
+ *   innermost frame of the app. turned: the block was over before. Null: nclust does not look into
+ *   this worker, or the worker runs no code of its own. Rejects with an error that gives the reason.
  */
-export async function takeFrame(context, target) {
+export async function takeFrame(context, target, instanceId) {
   const worker = findWorker(context, target);
+  if (worker.instance.instanceId !== instanceId) return 'turned';
   const { label, snapshots = 0, breakIn, errPipe } = worker.instance;
   if (!label.hasSecretInspector || snapshots > 0 || breakIn || errPipe === null) return null;
-  const { url, end } = await openBySignal(context, worker);
+  const { url, seq, end } = await openBySignal(context, worker, { isForBlock: true });
   try {
     if (url === null) throw new Error('Node.js did not open its inspector');
     const stack = await readStack(url);
+    // The stack may be that of the work after the block.
+    if ((await readReport(context, worker)).seq !== seq) return 'turned';
     const cwd = findApp(context.control.registry.desired, worker.name)?.spec.cwd ?? null;
     const { frame: where = null } =
       findErrorLine(['Error: blocked', ...stack.map((one) => `    at ${one}`)], cwd) ?? {};

@@ -43,15 +43,18 @@ export async function openInspector(context, { target, isOver }, { subscriptions
  * app.
  * @param {InspectorContext} context
  * @param {Worker} worker
- * @returns {Promise<{ url: string | null, end: () => void }>}  Null: Node.js does not open it,
- *   because it runs native code, or because it is already open. Rejects with an NclustError.
+ * @param {{ isForBlock?: boolean }} [o]  `isForBlock`: the agent is asked at once to close it when the
+ *   event loop runs, so that it does so even if control dies before.
+ * @returns {Promise<{ url: string | null, seq: unknown, end: () => void }>}  `url` null: Node.js does
+ *   not open it, because it runs native code, or because it is already open. `seq`: of the last
+ *   report before. Rejects with an NclustError.
  */
-export async function openBySignal(context, worker) {
+export async function openBySignal(context, worker, { isForBlock = false } = {}) {
   const { parts } = context;
   const { instance } = worker;
   const { instanceId } = instance;
   assertCatchesSignal(worker);
-  await assertNoOwnHandler(context, worker);
+  const seq = await assertNoOwnHandler(context, worker);
   // While the inspector is open, Node.js ignores the signal, and prints no address.
   if (instance.breakIn) await withDeadline(OPEN_MS, instance.breakIn, () => {}, parts.clock.after);
   let release = () => {};
@@ -70,11 +73,15 @@ export async function openBySignal(context, worker) {
     onUrl(url);
   });
 
+  const shut = () => ask(context, worker, 'profile', { question: { step: 'shut' } }, TURN_MS);
+  /** @type {Promise<unknown> | null} */
+  let closed = null;
+
   /** The signal opens the inspector once more when the event loop runs. So the agent closes it. */
   async function close() {
-    if (!isOpen) await ask(context, worker, 'ping', {}, TURN_MS);
+    if (!closed && !isOpen) await ask(context, worker, 'ping', {}, TURN_MS);
     parts.logs.drain(instanceId);
-    if (isOpen) await ask(context, worker, 'profile', { question: { step: 'shut' } }, TURN_MS);
+    if (closed ?? isOpen) await (closed ?? shut());
     parts.logs.drain(instanceId);
   }
   // Ignores errors: the worker has exited, reads this later, or is replaced with its keeper.
@@ -92,7 +99,11 @@ export async function openBySignal(context, worker) {
     end();
     throw error;
   }
-  return { url: await withDeadline(OPEN_MS, opened, () => null, parts.clock.after), end };
+  if (isForBlock) {
+    closed = shut();
+    closed.catch(() => {}); // close() waits for it, and explains why it ignores errors.
+  }
+  return { seq, url: await withDeadline(OPEN_MS, opened, () => null, parts.clock.after), end };
 }
 
 /**
@@ -118,13 +129,23 @@ function assertCatchesSignal(worker) {
  * @param {Worker} worker
  */
 async function assertNoOwnHandler(context, worker) {
-  const { reports } = await ask(context, worker, 'reports', {});
-  if (!reports[worker.instance.instanceId]?.ownsUsr1) return;
+  const { ownsUsr1, seq } = await readReport(context, worker);
+  if (!ownsUsr1) return seq;
   throw refusal(
     worker,
     'does not answer, and handles SIGUSR1 itself, so a debugger cannot attach',
     `gdb -p ${worker.instance.pid}`,
   );
+}
+
+/**
+ * @param {InspectorContext} context
+ * @param {Worker} worker
+ * @returns {Promise<{ ownsUsr1?: boolean, seq?: number }>}  The last one.
+ */
+export async function readReport(context, worker) {
+  const { reports } = await ask(context, worker, 'reports', {});
+  return reports[worker.instance.instanceId] ?? {};
 }
 
 /**

@@ -128,6 +128,7 @@ export function createFacts({ control, metrics, logs, readHttp, frameOf }) {
     moveTimes(ms) {
       metrics.moveTimes(ms);
       workersReader.moveTimes(ms);
+      idleSinceMs = new Map([...idleSinceMs].map(([id, atMs]) => [id, atMs + ms]));
     },
   };
 }

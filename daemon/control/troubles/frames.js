@@ -30,8 +30,7 @@ const RUNS = new Set(['computes', 'no-cpu']);
  * @param {object} o
  * @param {Pick<Clock, 'nowMs' | 'after'>} o.clock
  * @param {() => boolean} o.areTaken  The setting.
- * @param {(id: number) => Promise<{ where: string | null, stack: string[] } | null>} o.take  Of the
- *   worker with this id.
+ * @param {(id: number, instanceId: string) => ReturnType<typeof import('../profiling/frame.js').takeFrame>} o.take
  * @param {typeof import('../host/activity-kind.js').lookAtActivity} o.look
  * @param {() => void} o.onTaken
  * @param {(worker: WorkerFacts, message: string) => void} o.onFailed
@@ -75,9 +74,10 @@ export function createFrames({ clock, areTaken, take, look, onTaken, onFailed })
     const instanceId = /** @type {string} */ (worker.instanceId);
     tries.set(instanceId, { atMs: clock.nowMs(), frame: null });
     try {
-      const found = await take(worker.id);
+      const found = await take(worker.id, instanceId);
       const atMs = clock.nowMs();
-      if (!found) return;
+      if (found === 'turned') tries.delete(instanceId);
+      if (!found || found === 'turned') return;
       tries.set(instanceId, { atMs, frame: { instanceId, atMs, ...found } });
       onTaken();
     } catch (error) {
@@ -115,6 +115,11 @@ export function createFrames({ clock, areTaken, take, look, onTaken, onFailed })
       void attemptAll(due).finally(() => {
         isBusy = false;
       });
+    },
+    /** @param {number} ms  By which the clock of the machine has jumped. */
+    moveTimes(ms) {
+      for (const [instanceId, { atMs, frame }] of tries)
+        tries.set(instanceId, { atMs: atMs + ms, frame: frame && { ...frame, atMs: frame.atMs + ms } });
     },
     /** @param {(instanceId: string) => boolean} isThere */
     forget(isThere) {

@@ -142,6 +142,7 @@ export function createTroubles({ control, parts, metrics, past, takeFrame, lookA
     restsUntilMs = nowMs + AFTER_JUMP_MS;
     for (const [app, own] of incidents) incidents.set(app, moveTimes(own, nowMs - lastMs));
     facts.moveTimes(nowMs - lastMs);
+    frames.moveTimes(nowMs - lastMs);
     standings = standings && restore(getOpen(), restsUntilMs);
   }
 

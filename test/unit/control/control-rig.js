@@ -210,7 +210,7 @@ export function createRig({ seed = 0 } = {}) {
             parts,
             metrics,
             past: rig.noted,
-            takeFrame: (id) => rig.takeFrame(id),
+            takeFrame: (id, instanceId) => rig.takeFrame(id, instanceId),
             lookAt: () => ({ atMono: clock.nowMs(), state: 'R', cpuMs: clock.nowMs(), delayMs: 0 }),
           })
         : { list: () => [], bySlot: () => () => [], close: () => {} };

@@ -6,7 +6,7 @@ import { createRig } from '../control-rig.js';
 
 /** @param {((message: any) => any) | null} first  The result of each message to the inspector. */
 async function blocked(first) {
-  const answer = { with: first };
+  const answer = { with: first, seq: 1 };
   const rig = createRig();
   await rig.boot();
   await Promise.all([rig.start({ name: 'api' }), rig.turn(2_000)]);
@@ -26,7 +26,7 @@ async function blocked(first) {
   let print = () => {};
   // Replaces the fake keeper, because its processes exit at every signal.
   rig.control.askKeeper = async (verb, { signal, question }) => {
-    if (verb === 'reports') return { reports: {} };
+    if (verb === 'reports') return { reports: { [instance.instanceId]: { seq: answer.seq } } };
     said.push(signal ?? question?.step ?? verb);
     if (signal) print(`ws://127.0.0.1:${server.address().port}/x`);
     return { failure: null };
@@ -36,7 +36,7 @@ async function blocked(first) {
     return () => {};
   };
   const { cwd } = rig.control.registry.desired.apps[0].spec;
-  return { instance, said, take: () => takeFrame(rig.context, '0'), cwd, answer };
+  return { instance, said, take: (id = instance.instanceId) => takeFrame(rig.context, '0', id), cwd, answer };
 }
 
 const stackOf =
@@ -64,6 +64,26 @@ test.runIf(process.platform === 'linux')('the frame is the innermost one outside
       'process.processTimers (node:internal/timers:518:7)',
     ],
   });
+  expect(said).toEqual(['SIGUSR1', 'shut']);
+});
+
+test.runIf(process.platform === 'linux')('code that runs after the block is not the frame', async () => {
+  const { take, answer } = await blocked(null);
+  answer.with = () => {
+    answer.seq += 1;
+    return { result: { value: 'next (/srv/a.js:1:1)' } };
+  };
+  expect(await take()).toBe('turned');
+  expect(await take('of-an-earlier-instance')).toBe('turned');
+});
+
+test.runIf(process.platform === 'linux')('the agent is asked to close the inspector before it is open', async () => {
+  const { take, said, answer } = await blocked(null);
+  answer.with = () => {
+    expect(said).toEqual(['SIGUSR1', 'shut']);
+    return { result: { value: 'render (/srv/a.js:1:1)' } };
+  };
+  expect(await take()).toMatchObject({ stack: ['render (/srv/a.js:1:1)'] });
   expect(said).toEqual(['SIGUSR1', 'shut']);
 });
 

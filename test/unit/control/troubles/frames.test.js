@@ -77,6 +77,22 @@ test('the frame is taken once when the loop has been blocked for 5 s', async () 
   });
 });
 
+test('a frame that came too late counts as none, and the next block is looked into', async () => {
+  take = async () => 'turned';
+  await block(5);
+  expect([taken, frames.of('one', 6 * S)]).toEqual([[0], null]);
+  take = async () => ({ where: null, stack: ['next'] });
+  await block(5);
+  expect([taken, frames.of('one', 6 * S)]).toMatchObject([[0, 0], { stack: ['next'] }]);
+});
+
+test('the times of frames move with a jump of the clock', async () => {
+  await block(6);
+  clock.setBack(-3_600_000);
+  frames.moveTimes(3_600_000);
+  expect(frames.of('one', 0)).toMatchObject({ atMs: expect.any(Number) });
+});
+
 test('if the loop was blocked before, 2 s are enough', async () => {
   const blocks = [{ atMs: 0, ms: 3_000 }];
   await block(1, { blocks });
