@@ -23,21 +23,31 @@ export function createDeathFinder() {
     if (event.type === 'manager:ready') reason = '';
     if (event.type === 'manager:ready') keeperPid = event.keeperPid;
     if (event.type === 'manager:keeper' && event.pid !== undefined) keeperPid = event.pid;
-    // Other events, such as manager:state-lost, say nothing about the life of a process.
-    if (/:(ready|ending|update|keeper|keeper-lost|keeper-failed)$/.test(event.type)) before = event;
+    if (isStep(event)) before = event;
     return death;
   };
+
+  /** @param {number} at */
+  function isUpdating(at) {
+    return before?.type === 'manager:update' && at - before.at < UPDATE_MS;
+  }
+
+  /**
+   * Other events, such as manager:state-lost, say nothing about the life of a process.
+   * @param {LoggedEvent} event
+   */
+  function isStep({ type, at }) {
+    // An update may exchange the keeper before control.
+    if (/:(keeper|keeper-lost)$/.test(type)) return !isUpdating(at);
+    return /:(ready|ending|update|keeper-failed)$/.test(type);
+  }
 
   /**
    * @param {LoggedEvent} event
    * @returns {ManagerDeath | null}
    */
   function find({ type, at, keeperPid: pid }) {
-    const isMeant =
-      before === null ||
-      before.type === 'manager:ending' ||
-      (before.type === 'manager:update' && at - before.at < UPDATE_MS);
-    if (isMeant) return null;
+    if (before === null || before.type === 'manager:ending' || isUpdating(at)) return null;
     if (type === 'manager:ready')
       return {
         atMs: at,

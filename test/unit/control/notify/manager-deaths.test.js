@@ -22,7 +22,12 @@ test.each([
   [
     'an update of the keeper',
     [ready(0), ['5 manager:update'], ['6 manager:keeper-lost'], ['7 manager:keeper', { pid: 9 }], ready(8, 9)],
-    [/./],
+    [],
+  ],
+  [
+    'a death of the keeper after an update',
+    [ready(0), ['5 manager:update'], ready(6), ['7 manager:keeper-lost'], ['8 manager:keeper', { pid: 9 }]],
+    [/^7 the keeper/],
   ],
   [
     'a death of control',
