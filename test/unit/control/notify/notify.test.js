@@ -279,7 +279,9 @@ describe('test messages', () => {
     ]);
     expect(rig.got).toHaveLength(2);
     server.status = 500;
-    expect(await rig.notify.test(['ops'])).toMatchObject([{ names: ['ops'], problem: 'it answers with status 500' }]);
+    expect(await rig.notify.test(['ops'])).toMatchObject([
+      { names: ['ops'], problem: expect.stringMatching(/^it answers with status 500/) },
+    ]);
   });
 
   test('an unknown name', async () => {
