@@ -25,6 +25,9 @@ const MESSAGE = {
   link: 'http://127.0.0.1:9616/',
 };
 
+/** Half of a surrogate pair. */
+const LONE = /\p{Surrogate}/u;
+
 const bodyOf = (service, more = {}) => JSON.parse(toBody(service, { ...MESSAGE, ...more }));
 
 test('a JSON receiver gets the message itself', () => {
@@ -150,4 +153,12 @@ describe('mail', () => {
     const mail = toMail({ ...MESSAGE, text: 'é'.repeat(2_000), errorLines: ['€'.repeat(500)] }, 'ops@example.com');
     for (const line of mail.split('\n')) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(998);
   });
+});
+
+test.each([299, 300, 1_399, 1_400])('a text that is cut after %i characters has no half of an emoji', (before) => {
+  const text = `${'x'.repeat(before)}${'🔥'.repeat(2_000)}`;
+  const own = { app: text, text, next: text, errorLines: [text] };
+  for (const service of ['slack', 'discord', 'teams'])
+    expect(toBody(service, { ...MESSAGE, ...own })).not.toMatch(/\\ud/);
+  expect(toMail({ ...MESSAGE, ...own }, 'ops@example.com')).not.toMatch(LONE);
 });
