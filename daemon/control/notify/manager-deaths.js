@@ -7,9 +7,12 @@ const UPDATE_MS = 60_000;
 
 /**
  * Finds deaths of the manager's own processes in the events, which each control logs.
+ * @param {LoggedEvent[]} past  The last events before this control; they are not taken yet.
  * @returns {(event: LoggedEvent) => ManagerDeath | null}  Takes all events, oldest first.
  */
-export function createDeathFinder() {
+export function createDeathFinder(past) {
+  // A meant end would be among the last events.
+  const isUnclean = past.length > 0 && !past.some(({ type }) => /^manager:(ready|ending|update)$/.test(type));
   /** @type {LoggedEvent | null} */
   let before = null;
   let keeperPid = 0;
@@ -47,20 +50,22 @@ export function createDeathFinder() {
    * @returns {ManagerDeath | null}
    */
   function find({ type, at, keeperPid: pid }) {
-    if (before === null || before.type === 'manager:ending' || isUpdating(at)) return null;
-    if (type === 'manager:ready')
-      return {
-        atMs: at,
-        text:
-          pid === keeperPid
-            ? `the control process of nclust exited${reason}; another one has started, and the apps kept running`
-            : `nclust had to start again after an unclean end of its processes${reason}`,
-      };
+    if (before ? before.type === 'manager:ending' || isUpdating(at) : !isUnclean) return null;
+    if (type === 'manager:ready') return { atMs: at, text: describeStart(pid) };
     if (type !== 'manager:keeper-lost' || before?.type === 'manager:keeper-failed') return null;
     return {
       atMs: at,
       text: 'the keeper of nclust exited; another one starts, and replaces the workers app by app',
     };
+  }
+
+  /** @param {number} pid  Of the keeper. */
+  function describeStart(pid) {
+    const exited = `the control process of nclust exited${reason}; another one has started`;
+    if (before === null) return exited;
+    return pid === keeperPid
+      ? `${exited}, and the apps kept running`
+      : `nclust had to start again after an unclean end of its processes${reason}`;
   }
 }
 

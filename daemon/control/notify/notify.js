@@ -50,7 +50,7 @@ const DEATHS_KEPT = 100;
  */
 export function createNotify({ control, parts, metrics, troubles, past, folder }) {
   const { clock, eventLog, managerLog, settings, home } = parts;
-  const findDeath = createDeathFinder();
+  const findDeath = createDeathFinder(past);
   /** @type {ManagerDeath[]} */
   let deaths = past.flatMap((event) => findDeath(event) ?? []).slice(-DEATHS_KEPT);
   /** By receiver. Null: the queues have not been read. @type {Map<string, Outbox> | null} */

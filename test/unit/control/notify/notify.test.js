@@ -235,6 +235,14 @@ describe('deaths of the manager', () => {
     expect(rig.got).toHaveLength(1);
   });
 
+  test('a control that has run for a long time has died if only events of apps come before the next one', async () => {
+    rig.past = [{ at: rig.clock.nowMs() - 1, type: 'died', app: 'api' }];
+    boot();
+    rig.emit({ ...ready(), at: rig.clock.nowMs() + 1 });
+    await until(() => rig.got.length >= 1);
+    expect(rig.got[0]).toMatchObject({ event: 'manager', text: expect.stringMatching(/^the control/) });
+  });
+
   test('a control that dies before its report leaves the news to the next one', async () => {
     rig.past = [ready()];
     boot();
