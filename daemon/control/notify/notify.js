@@ -30,6 +30,8 @@ const GATHER_MS = 100;
 
 const DEATHS_KEPT = 100;
 
+/** @typedef {typeof import('./message.js') & Pick<typeof import('./send.js'), 'send'>} Tools */
+
 /**
  * @typedef {object} Notify
  * @property {() => ShownReceiver[]} list
@@ -46,9 +48,10 @@ const DEATHS_KEPT = 100;
  * @param {Pick<Troubles, 'list' | 'isReady'>} o.troubles
  * @param {LoggedEvent[]} o.past  Oldest first.
  * @param {string} o.folder  For the queues.
+ * @param {() => Promise<Tools>} [o.load]
  * @returns {Notify}
  */
-export function createNotify({ control, parts, metrics, troubles, past, folder }) {
+export function createNotify({ control, parts, metrics, troubles, past, folder, load = loadModules }) {
   const { clock, eventLog, managerLog, settings, home } = parts;
   const findDeath = createDeathFinder(past);
   /** @type {ManagerDeath[]} */
@@ -63,8 +66,8 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
   let isDue = false;
   let isClosed = false;
   let problem = '';
-  /** Loaded when there is a receiver. @type {typeof import('./message.js') | null} */
-  let maker = null;
+  /** Loaded when there is a receiver. @type {Tools | null} */
+  let tools = null;
 
   async function open() {
     try {
@@ -88,7 +91,7 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
       ...{ saved, clock, managerLog },
       // A receiver that is set later does not hear of earlier deaths.
       throughMs: sinceMs === null ? bootMs : clock.nowMs(),
-      send: async (receiver, message) => (await import('./send.js')).send(receiver, message, clock),
+      send: async (receiver, message) => (tools ?? (await load())).send(receiver, message, clock),
     });
   }
 
@@ -107,7 +110,7 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
     for (const to of rules.keys()) if (!outboxes.has(to)) outboxes.set(to, openOutbox(to, null));
     sinceMs ??= clock.nowMs();
     if (outboxes.size === 0) return;
-    if (!maker) return void loadMaker();
+    if (!tools) return void loadTools();
     const openNow = troubles.list();
     for (const [to, outbox] of outboxes) {
       const own = rules.get(to) ?? [];
@@ -120,16 +123,20 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
         sinceMs,
       });
       const death = takeDeath(outbox, own);
-      const messages = makeMessages(maker, news, death);
+      const messages = makeMessages(tools, news, death);
       outbox.notified = notified;
       if (messages.length > 0) outbox.add(messages);
       if (news.length >= NEWS_MAX) lookSoon();
     }
   }
 
-  async function loadMaker() {
-    maker = await import('./message.js');
-    lookSoon();
+  async function loadTools() {
+    try {
+      tools = await load();
+      lookSoon();
+    } catch (error) {
+      reportProblem(error);
+    }
   }
 
   /**
@@ -163,7 +170,7 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
   }
 
   /**
-   * @param {typeof import('./message.js')} make
+   * @param {Tools} make
    * @param {News[]} news
    * @param {DeathNotes['waiting']} death
    * @returns {Message[]}
@@ -189,12 +196,18 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
   function lookSafely() {
     try {
       look();
-      problem = '';
+      // Without them, nothing was looked at.
+      if (tools) problem = '';
     } catch (error) {
-      const { message } = /** @type {Error} */ (error);
-      if (problem !== message) managerLog('notify-look-failed', { message });
-      problem = message;
+      reportProblem(error);
     }
+  }
+
+  /** @param {unknown} error */
+  function reportProblem(error) {
+    const { message } = /** @type {Error} */ (error);
+    if (problem !== message) managerLog('notify-look-failed', { message });
+    problem = message;
   }
 
   function lookSoon() {
@@ -220,8 +233,7 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
     list: () => [...readRules()].map(([to, rules]) => showReceiver(to, rules, outboxes?.get(to) ?? null)),
     async test(names) {
       const chosen = choose(readRules(), names);
-      const { makeTestMessage } = await import('./message.js');
-      const { send } = await import('./send.js');
+      const { makeTestMessage, send } = await load();
       return Promise.all(
         chosen.map(async ([to, rules]) => {
           const failure = await send(to, makeTestMessage(makeEnvelope()), clock);
@@ -235,6 +247,12 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
       for (const outbox of outboxes?.values() ?? []) outbox.close();
     },
   };
+}
+
+/** @returns {Promise<Tools>} */
+async function loadModules() {
+  const [make, { send }] = await Promise.all([import('./message.js'), import('./send.js')]);
+  return { ...make, send };
 }
 
 /** @param {string} host */

@@ -1,5 +1,6 @@
 import { isRecord } from '../../../lib/shared/is-record.js';
 import { shortReceiver } from '../../../lib/shared/settings/receiver.js';
+import { shortNotice } from '../../../lib/shared/without-secrets.js';
 
 /** @import { ManagerLog } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
@@ -163,13 +164,25 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   async function attempt({ id, at, line }) {
     if (clock.nowMs() - at > GIVEN_UP_MS) return giveUp(id);
     const reported = dropped;
-    const failure = await send(to, { ...JSON.parse(line), ...(reported > 0 ? { dropped: reported } : {}) });
+    const failure = await trySend({ ...JSON.parse(line), ...(reported > 0 ? { dropped: reported } : {}) });
     if (failure) return fail(id, failure);
     take(id);
     dropped -= reported;
     sentMs = clock.nowMs();
     problem = null;
     failures = 0;
+  }
+
+  /**
+   * @param {Message} message
+   * @returns {Promise<Failure | null>}
+   */
+  async function trySend(message) {
+    try {
+      return await send(to, message);
+    } catch (error) {
+      return { reason: `it cannot be sent (${shortNotice(/** @type {Error} */ (error).message)})` };
+    }
   }
 
   /**

@@ -3,7 +3,9 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as make from '../../../../daemon/control/notify/message.js';
 import { createNotify } from '../../../../daemon/control/notify/notify.js';
+import { send } from '../../../../daemon/control/notify/send.js';
 import { namesIn } from '../../../../lib/shared/daemon/files.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 
@@ -78,6 +80,7 @@ function boot() {
     troubles: { list: () => rig.open, isReady: () => true },
     past: rig.past,
     folder: join(folder, 'notify'),
+    ...(rig.load && { load: rig.load }),
   });
 }
 
@@ -201,6 +204,20 @@ test('a broken file of settings keeps what waits', async () => {
   server.status = 200;
   await until(() => notified()[0]?.length === 1);
   expect(new Set(rig.got.map(({ id }) => id)).size).toBe(1);
+});
+
+test('modules that cannot be loaded are logged once, and loaded at a later look', async () => {
+  let loads = 0;
+  rig.load = async () => {
+    loads += 1;
+    if (loads < 5) throw new Error('EMFILE: too many open files');
+    return { ...make, send };
+  };
+  rig.registry.desired = { apps: [app('api')] };
+  rig.open = [trouble('api')];
+  boot();
+  await until(() => rig.got.length >= 1);
+  expect(rig.logged).toEqual([{ event: 'notify-look-failed', message: 'EMFILE: too many open files' }]);
 });
 
 test('a damaged queue is skipped', async () => {

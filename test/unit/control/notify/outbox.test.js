@@ -197,3 +197,19 @@ test('a full disk does not keep a message back, and is logged once', async () =>
   expect(ids(rig)).toEqual(['1', '2']);
   expect(rig.logged).toMatchObject([{ event: 'notify-unsaved', reason: 'ENOSPC' }]);
 });
+
+test('an error of the sender is a failure, and the message is sent later', async () => {
+  const rig = createRig({
+    outcomes(attempt) {
+      if (attempt === 1) throw new Error('Cannot find module "send.js"');
+      return null;
+    },
+  });
+  const outbox = rig.open();
+  outbox.add([message('1', rig.clock)]);
+  await settle();
+  expect(outbox.describe()).toMatchObject({ waiting: 1, problem: 'it cannot be sent (Cannot find module "send.js")' });
+  rig.clock.advance(1_000);
+  await settle();
+  expect(ids(rig)).toEqual(['1']);
+});
