@@ -91,7 +91,8 @@ export function createNotify({ control, parts, metrics, troubles, past, folder, 
       ...{ saved, clock, managerLog },
       // A receiver that is set later does not hear of earlier deaths.
       throughMs: sinceMs === null ? bootMs : clock.nowMs(),
-      send: async (receiver, message) => (tools ?? (await load())).send(receiver, message, clock),
+      // look() starts it, with the tools.
+      send: (receiver, message) => /** @type {Tools} */ (tools).send(receiver, message, clock),
     });
   }
 
@@ -115,7 +116,9 @@ export function createNotify({ control, parts, metrics, troubles, past, folder, 
     for (const [to, outbox] of outboxes) {
       const own = rules.get(to) ?? [];
       // With a broken file of settings, the receivers are not known.
-      if (own.length === 0 && settings.notify() !== null) retire(outbox);
+      if (own.length > 0) outbox.isOfApp = own.every(({ isOfApp }) => isOfApp);
+      else if (settings.notify() !== null) retire(outbox);
+      outbox.start();
       const { notified, news } = reconcile(outbox.notified, {
         open: openNow,
         rules: own,
@@ -140,14 +143,15 @@ export function createNotify({ control, parts, metrics, troubles, past, folder, 
   }
 
   /**
-   * Nothing names the receiver any more. It still gets what concerns a deleted app.
+   * Nothing names the receiver any more. That of an app still gets what concerns its deletion.
    * @param {Outbox} outbox
    */
   function retire(outbox) {
     const names = new Set(control.registry.desired.apps.map(({ spec }) => spec.name));
-    outbox.keepOnly(({ app }) => app !== null && !names.has(app));
+    const isKept = (/** @type {string | null} */ app) => outbox.isOfApp && app !== null && !names.has(app);
+    outbox.keepOnly(({ app }) => isKept(app));
     outbox.notified = Object.fromEntries(
-      Object.entries(outbox.notified).filter(([, { trouble }]) => !names.has(trouble.app)),
+      Object.entries(outbox.notified).filter(([, { trouble }]) => isKept(trouble.app)),
     );
     if (Object.keys(outbox.notified).length > 0 || outbox.describe().waiting > 0) return;
     outboxes?.delete(outbox.to);

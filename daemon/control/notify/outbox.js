@@ -26,6 +26,8 @@ const REFUSALS_MAX = 5;
  * @property {string} to
  * @property {Ledger} notified
  * @property {DeathNotes} deaths
+ * @property {boolean} isOfApp  Only apps name the receiver, or named it last.
+ * @property {() => void} start  Nothing is sent before.
  * @property {(messages: Message[]) => void} add  Also saves `notified` and `deaths`.
  * @property {(isWanted: (message: { app: string | null }) => boolean) => void} keepOnly
  * @property {() => OutboxState} describe
@@ -64,6 +66,7 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   let failures = 0;
   let refusals = 0;
   let isResting = false;
+  let isStarted = false;
   let isSending = false;
   let isClosed = false;
   /** True at first: later deaths of the manager count only if there is a file. */
@@ -79,6 +82,12 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
     to,
     notified: restoreLedger(state.notified),
     deaths: isRecord(state.deaths) ? /** @type {any} */ (state.deaths) : { throughMs, notifiedMs: 0, waiting: null },
+    isOfApp: state.isOfApp === true,
+    start() {
+      if (isStarted) return;
+      isStarted = true;
+      void pump();
+    },
     add(added) {
       queue.push(...added.map((message) => ({ ...pickKeys(message), line: JSON.stringify(message) })));
       const excess = queue.length - MESSAGES_MAX;
@@ -110,8 +119,8 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   };
 
   function listLines() {
-    const { notified, deaths } = outbox;
-    return [JSON.stringify({ v: 1, to, notified, deaths, dropped, sentMs }), ...queue.map(({ line }) => line)];
+    const { notified, deaths, isOfApp } = outbox;
+    return [JSON.stringify({ v: 1, to, notified, deaths, isOfApp, dropped, sentMs }), ...queue.map(({ line }) => line)];
   }
 
   /** @returns {Promise<void>}  Resolves when all is on disk, or cannot be written. */
@@ -148,7 +157,7 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   }
 
   async function pump() {
-    if (isSending || isClosed) return;
+    if (!isStarted || isSending || isClosed) return;
     isSending = true;
     for (;;) {
       // A message that is added during a write is written before it is sent, too.
@@ -215,7 +224,6 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
     isDirty = true;
   }
 
-  void pump();
   return outbox;
 }
 

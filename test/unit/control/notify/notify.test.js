@@ -35,6 +35,7 @@ beforeEach(async () => {
     open: [],
     past: [],
     logged: [],
+    isReady: true,
   };
   rig.receivers = [setting('ops')];
 });
@@ -77,7 +78,7 @@ function boot() {
       home: '/home/nclust',
     },
     metrics: { onTick: follow(ticks) },
-    troubles: { list: () => rig.open, isReady: () => true },
+    troubles: { list: () => rig.open, isReady: () => rig.isReady },
     past: rig.past,
     folder: join(folder, 'notify'),
     ...(rig.load && { load: rig.load }),
@@ -190,6 +191,52 @@ test('a receiver that is unset hears nothing more, and its queue is removed', as
   rig.receivers = [];
   await until(() => files().length === 0);
   expect(rig.notify.list()).toEqual([]);
+});
+
+test('a receiver that is unset hears nothing more of a deleted app either', async () => {
+  server.status = 500;
+  rig.registry.desired = { apps: [app('api')] };
+  rig.open = [trouble('api')];
+  boot();
+  await until(() => rig.got.length >= 2);
+  rig.registry.desired = { apps: [] };
+  rig.open = [];
+  await until(() => rig.notify.list()[0].waiting === 2);
+  rig.receivers = [];
+  await until(() => files().length === 0);
+});
+
+test('a receiver that is unset while the manager is down gets nothing at the next start', async () => {
+  server.status = 500;
+  rig.registry.desired = { apps: [app('api')] };
+  rig.open = [trouble('api')];
+  boot();
+  await until(() => rig.got.length >= 2);
+  await rig.notify.close();
+  rig.got.length = 0;
+  rig.receivers = [];
+  rig.isReady = false;
+  boot();
+  for (let at = 0; at < 20; at += 1) await until(() => true);
+  rig.isReady = true;
+  await until(() => files().length === 0);
+  expect(rig.got).toEqual([]);
+});
+
+test('a receiver of an app that is deleted while it is down still hears the end, also from the next control', async () => {
+  rig.receivers = [];
+  rig.registry.desired = { apps: [app('api', [{ to: rig.url('team'), level: 'warn', afterMs: 0, repeatMs: 0 }])] };
+  rig.open = [trouble('api')];
+  boot();
+  await until(() => rig.got.length >= 1);
+  server.status = 500;
+  rig.registry.desired = { apps: [] };
+  rig.open = [];
+  await until(() => rig.got.length >= 2 && notified()[0]?.length === 2);
+  boot();
+  server.status = 200;
+  await until(() => files().length === 0);
+  expect(events().at(-1)).toBe('team ended api');
 });
 
 test('a broken file of settings keeps what waits', async () => {

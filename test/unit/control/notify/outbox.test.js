@@ -38,6 +38,7 @@ function createRig({ outcomes = () => null, killAt = Infinity, isSavedAtKill = t
         return isLast ? die() : failure;
       },
     });
+    rig.outbox.start();
     return rig.outbox;
   };
   rig.revive = () => {
