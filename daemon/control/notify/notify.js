@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatAddress } from '../../../lib/shared/address.js';
 import { NclustError } from '../../../lib/shared/errors.js';
+import { isLoopback } from '../../../lib/shared/settings/listen-address.js';
 import { shortReceiver } from '../../../lib/shared/settings/receiver.js';
 import { createDeathFinder, isDeathDue, noteDeath } from './manager-deaths.js';
 import { createOutbox } from './outbox.js';
@@ -192,8 +193,9 @@ export function createNotify({ control, parts, metrics, troubles, past, folder, 
   /** @returns {Envelope} */
   function makeEnvelope() {
     const { listen } = settings.web();
-    const link =
-      listen.kind === 'none' ? null : `http://${formatAddress({ ...listen, host: reachable(listen.host) })}/`;
+    // The reader is usually at another machine.
+    const isReachable = listen.kind === 'tcp' && !isLoopback(listen);
+    const link = isReachable ? `http://${formatAddress({ ...listen, host: reachable(listen.host) })}/` : null;
     return { id: randomUUID(), at: clock.nowMs(), host: hostname(), home, link };
   }
 

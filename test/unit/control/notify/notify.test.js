@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as make from '../../../../daemon/control/notify/message.js';
@@ -107,7 +107,7 @@ const notified = () =>
   );
 
 test('a receiver of the home hears when a trouble begins and ends, with all that it needs', async () => {
-  rig.listen = { kind: 'tcp', host: '127.0.0.1', port: 9616 };
+  rig.listen = { kind: 'tcp', host: '10.0.0.5', port: 9616 };
   rig.registry.desired = { apps: [app('api')] };
   rig.registry.histories.set(1, { deaths: [{ atMs: rig.clock.nowMs(), lastLines: ['', 'Error: x', '  at y'] }] });
   boot();
@@ -128,7 +128,7 @@ test('a receiver of the home hears when a trouble begins and ends, with all that
     text: expect.stringMatching(/^api fails /),
     evidence: { share: 0.5, perS: 2, line: 'Error: no rows' },
     errorLines: ['Error: x', '  at y'],
-    link: 'http://127.0.0.1:9616/',
+    link: 'http://10.0.0.5:9616/',
   });
   rig.open = [];
   await until(() => rig.got.length >= 2);
@@ -354,6 +354,18 @@ describe('test messages', () => {
     expect(await rig.notify.test(['ops'])).toMatchObject([
       { names: ['ops'], problem: expect.stringMatching(/^it answers with status 500/) },
     ]);
+  });
+
+  test.each([
+    [{ kind: 'none' }, null],
+    [{ kind: 'tcp', host: '127.0.0.1', port: 9616 }, null],
+    [{ kind: 'tcp', host: '::1', port: 9616 }, null],
+    [{ kind: 'tcp', host: '0.0.0.0', port: 9616 }, `http://${hostname()}:9616/`],
+  ])('the link to a dashboard at %j is %s', async (listen, link) => {
+    rig.listen = listen;
+    boot();
+    await rig.notify.test([]);
+    expect(rig.got).toMatchObject([{ link }]);
   });
 
   test('an unknown name', async () => {
