@@ -144,14 +144,16 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   }
 
   /**
-   * While nothing can be sent, the file is written less often. If control is killed before a write,
-   * the next control finds the same news again.
+   * While nothing can be sent, and in a long queue, the file is written less often, because each
+   * write has all messages. If control is killed before a write, the next control finds the same
+   * news again, and sends what was sent since the last write once more.
    */
   function saveSoon() {
     if (isSaveDue) return;
     isSaveDue = true;
     cancelSave = clock.after(SAVE_MS, () => {
       isSaveDue = false;
+      isDirty = true;
       void save();
     });
   }
@@ -221,7 +223,8 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   function take(id) {
     queue = queue.filter((one) => one.id !== id);
     refusals = 0;
-    isDirty = true;
+    if (queue.length === 0) isDirty = true;
+    else saveSoon();
   }
 
   return outbox;
