@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { makeManagerMessage } from '../../../../daemon/control/notify/message.js';
 import { toBody, toMail } from '../../../../daemon/control/notify/services.js';
 
 const EVIL = 'Error: <!channel> @everyone <@123> [x](http://evil) **b** `code` & ``` \\';
@@ -161,4 +162,10 @@ test.each([299, 300, 1_399, 1_400])('a text that is cut after %i characters has 
   for (const service of ['slack', 'discord', 'teams'])
     expect(toBody(service, { ...MESSAGE, ...own })).not.toMatch(/\\ud/);
   expect(toMail({ ...MESSAGE, ...own }, 'ops@example.com')).not.toMatch(LONE);
+});
+
+test.each(['', 'x'])('the text of a message has no half of an emoji, after %j', (before) => {
+  const { text } = makeManagerMessage({ atMs: 1, text: `${before}${'🔥'.repeat(2_000)}`, times: 1 }, MESSAGE);
+  expect(text).toMatch(/🔥…$/u);
+  expect(text).not.toMatch(LONE);
 });
