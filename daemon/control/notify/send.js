@@ -97,7 +97,7 @@ function post(url, body, clock) {
 }
 
 /**
- * Says nothing of the words of the answer, because many servers repeat the address, which is a secret.
+ * Leaves out the words of the answer: many servers repeat the address, which is a secret.
  * @param {IncomingMessage} response
  * @returns {Failure}
  */

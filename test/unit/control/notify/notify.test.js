@@ -223,7 +223,7 @@ test('a receiver that is unset while the manager is down gets nothing at the nex
   expect(rig.got).toEqual([]);
 });
 
-test('a receiver of an app that is deleted while it is down still hears the end, also from the next control', async () => {
+test('a receiver of an app that is deleted while it is down hears the end from the next control', async () => {
   rig.receivers = [];
   rig.registry.desired = { apps: [app('api', [{ to: rig.url('team'), level: 'warn', afterMs: 0, repeatMs: 0 }])] };
   rig.open = [trouble('api')];
