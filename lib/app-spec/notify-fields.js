@@ -73,7 +73,7 @@ function asReceiver(value, where) {
   if (typeof to !== 'string' || parseReceiver(to) === null)
     throw badKind(isRecord(value) ? `${where}.to` : where, to, RECEIVER_FORMS);
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw badOption(where, { [unknown]: others[unknown] }, OBJECT_FORMS);
+  if (unknown !== undefined) throw badKind(`${where}.${unknown}`, others[unknown], OBJECT_FORMS);
   if (level !== 'bad' && level !== 'warn') throw badOption(`${where}.level`, level, LEVELS.join(', '));
   const afterMs = isFigure(after) ? parseDuration(after) : null;
   if (afterMs === null) throw badOption(`${where}.after`, after, DURATION_FORMS);

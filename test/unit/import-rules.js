@@ -71,7 +71,7 @@ export const RULES = {
     'lib/app-spec',
   ],
   'daemon/control/metrics': ['host', 'state', 'status', 'lib/shared'],
-  'daemon/control/notify': ['host', 'lib/figures', 'lib/render', 'lib/shared'],
+  'daemon/control/notify': ['host', 'troubles', 'lib/figures', 'lib/render', 'lib/shared'],
   'daemon/control/policy': [],
   'daemon/control/profiling': ['app-channel', 'state', 'lib/shared'],
   'daemon/control/recovery': [

@@ -7,9 +7,12 @@ const UPDATE_MS = 60_000;
 
 /**
  * Finds deaths of the manager's own processes in the events, which each control logs.
+ * @param {LoggedEvent[]} past  The last events before this control; they are not taken yet.
  * @returns {(event: LoggedEvent) => ManagerDeath | null}  Takes all events, oldest first.
  */
-export function createDeathFinder() {
+export function createDeathFinder(past) {
+  // A meant end would be among the last events.
+  const isUnclean = past.length > 0 && !past.some(({ type }) => /^manager:(ready|ending|update)$/.test(type));
   /** @type {LoggedEvent | null} */
   let before = null;
   let keeperPid = 0;
@@ -23,34 +26,46 @@ export function createDeathFinder() {
     if (event.type === 'manager:ready') reason = '';
     if (event.type === 'manager:ready') keeperPid = event.keeperPid;
     if (event.type === 'manager:keeper' && event.pid !== undefined) keeperPid = event.pid;
-    // Other events, such as manager:state-lost, say nothing about the life of a process.
-    if (/:(ready|ending|update|keeper|keeper-lost|keeper-failed)$/.test(event.type)) before = event;
+    if (isStep(event)) before = event;
     return death;
   };
+
+  /** @param {number} at */
+  function isUpdating(at) {
+    return before?.type === 'manager:update' && at - before.at < UPDATE_MS;
+  }
+
+  /**
+   * Other events, such as manager:state-lost, say nothing about the life of a process.
+   * @param {LoggedEvent} event
+   */
+  function isStep({ type, at }) {
+    // An update may exchange the keeper before control.
+    if (/:(keeper|keeper-lost)$/.test(type)) return !isUpdating(at);
+    return /:(ready|ending|update|keeper-failed)$/.test(type);
+  }
 
   /**
    * @param {LoggedEvent} event
    * @returns {ManagerDeath | null}
    */
   function find({ type, at, keeperPid: pid }) {
-    const isMeant =
-      before === null ||
-      before.type === 'manager:ending' ||
-      (before.type === 'manager:update' && at - before.at < UPDATE_MS);
-    if (isMeant) return null;
-    if (type === 'manager:ready')
-      return {
-        atMs: at,
-        text:
-          pid === keeperPid
-            ? `the control process of nclust exited${reason}; another one has started, and the apps kept running`
-            : `nclust had to start again after an unclean end of its processes${reason}`,
-      };
+    if (before ? before.type === 'manager:ending' || isUpdating(at) : !isUnclean) return null;
+    if (type === 'manager:ready') return { atMs: at, text: describeStart(pid) };
     if (type !== 'manager:keeper-lost' || before?.type === 'manager:keeper-failed') return null;
     return {
       atMs: at,
       text: 'the keeper of nclust exited; another one starts, and replaces the workers app by app',
     };
+  }
+
+  /** @param {number} pid  Of the keeper. */
+  function describeStart(pid) {
+    const exited = `the control process of nclust exited${reason}; another one has started`;
+    if (before === null) return exited;
+    return pid === keeperPid
+      ? `${exited}, and the apps kept running`
+      : `nclust had to start again after an unclean end of its processes${reason}`;
   }
 }
 

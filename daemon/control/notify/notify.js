@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatAddress } from '../../../lib/shared/address.js';
 import { NclustError } from '../../../lib/shared/errors.js';
+import { isLoopback } from '../../../lib/shared/settings/listen-address.js';
 import { shortReceiver } from '../../../lib/shared/settings/receiver.js';
 import { createDeathFinder, isDeathDue, noteDeath } from './manager-deaths.js';
 import { createOutbox } from './outbox.js';
@@ -30,6 +31,8 @@ const GATHER_MS = 100;
 
 const DEATHS_KEPT = 100;
 
+/** @typedef {typeof import('./message.js') & Pick<typeof import('./send.js'), 'send'>} Tools */
+
 /**
  * @typedef {object} Notify
  * @property {() => ShownReceiver[]} list
@@ -46,11 +49,12 @@ const DEATHS_KEPT = 100;
  * @param {Pick<Troubles, 'list' | 'isReady'>} o.troubles
  * @param {LoggedEvent[]} o.past  Oldest first.
  * @param {string} o.folder  For the queues.
+ * @param {() => Promise<Tools>} [o.load]
  * @returns {Notify}
  */
-export function createNotify({ control, parts, metrics, troubles, past, folder }) {
+export function createNotify({ control, parts, metrics, troubles, past, folder, load = loadModules }) {
   const { clock, eventLog, managerLog, settings, home } = parts;
-  const findDeath = createDeathFinder();
+  const findDeath = createDeathFinder(past);
   /** @type {ManagerDeath[]} */
   let deaths = past.flatMap((event) => findDeath(event) ?? []).slice(-DEATHS_KEPT);
   /** By receiver. Null: the queues have not been read. @type {Map<string, Outbox> | null} */
@@ -63,8 +67,8 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
   let isDue = false;
   let isClosed = false;
   let problem = '';
-  /** Loaded when there is a receiver. @type {typeof import('./message.js') | null} */
-  let maker = null;
+  /** Loaded when there is a receiver. @type {Tools | null} */
+  let tools = null;
 
   async function open() {
     try {
@@ -88,7 +92,8 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
       ...{ saved, clock, managerLog },
       // A receiver that is set later does not hear of earlier deaths.
       throughMs: sinceMs === null ? bootMs : clock.nowMs(),
-      send: async (receiver, message) => (await import('./send.js')).send(receiver, message, clock),
+      // look() starts it, with the tools.
+      send: (receiver, message) => /** @type {Tools} */ (tools).send(receiver, message, clock),
     });
   }
 
@@ -107,12 +112,14 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
     for (const to of rules.keys()) if (!outboxes.has(to)) outboxes.set(to, openOutbox(to, null));
     sinceMs ??= clock.nowMs();
     if (outboxes.size === 0) return;
-    if (!maker) return void loadMaker();
+    if (!tools) return void loadTools();
     const openNow = troubles.list();
     for (const [to, outbox] of outboxes) {
       const own = rules.get(to) ?? [];
       // With a broken file of settings, the receivers are not known.
-      if (own.length === 0 && settings.notify() !== null) retire(outbox);
+      if (own.length > 0) outbox.isOfApp = own.every(({ isOfApp }) => isOfApp);
+      else if (settings.notify() !== null) retire(outbox);
+      outbox.start();
       const { notified, news } = reconcile(outbox.notified, {
         open: openNow,
         rules: own,
@@ -120,27 +127,32 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
         sinceMs,
       });
       const death = takeDeath(outbox, own);
-      const messages = makeMessages(maker, news, death);
+      const messages = makeMessages(tools, news, death);
       outbox.notified = notified;
       if (messages.length > 0) outbox.add(messages);
       if (news.length >= NEWS_MAX) lookSoon();
     }
   }
 
-  async function loadMaker() {
-    maker = await import('./message.js');
-    lookSoon();
+  async function loadTools() {
+    try {
+      tools = await load();
+      lookSoon();
+    } catch (error) {
+      reportProblem(error);
+    }
   }
 
   /**
-   * Nothing names the receiver any more. It still gets what concerns a deleted app.
+   * Nothing names the receiver any more. That of an app still gets what concerns its deletion.
    * @param {Outbox} outbox
    */
   function retire(outbox) {
     const names = new Set(control.registry.desired.apps.map(({ spec }) => spec.name));
-    outbox.keepOnly(({ app }) => app !== null && !names.has(app));
+    const isKept = (/** @type {string | null} */ app) => outbox.isOfApp && app !== null && !names.has(app);
+    outbox.keepOnly(({ app }) => isKept(app));
     outbox.notified = Object.fromEntries(
-      Object.entries(outbox.notified).filter(([, { trouble }]) => !names.has(trouble.app)),
+      Object.entries(outbox.notified).filter(([, { trouble }]) => isKept(trouble.app)),
     );
     if (Object.keys(outbox.notified).length > 0 || outbox.describe().waiting > 0) return;
     outboxes?.delete(outbox.to);
@@ -163,7 +175,7 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
   }
 
   /**
-   * @param {typeof import('./message.js')} make
+   * @param {Tools} make
    * @param {News[]} news
    * @param {DeathNotes['waiting']} death
    * @returns {Message[]}
@@ -181,20 +193,27 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
   /** @returns {Envelope} */
   function makeEnvelope() {
     const { listen } = settings.web();
-    const link =
-      listen.kind === 'none' ? null : `http://${formatAddress({ ...listen, host: reachable(listen.host) })}/`;
+    // The reader is usually at another machine.
+    const isReachable = listen.kind === 'tcp' && !isLoopback(listen);
+    const link = isReachable ? `http://${formatAddress({ ...listen, host: reachable(listen.host) })}/` : null;
     return { id: randomUUID(), at: clock.nowMs(), host: hostname(), home, link };
   }
 
   function lookSafely() {
     try {
       look();
-      problem = '';
+      // Without them, nothing was looked at.
+      if (tools) problem = '';
     } catch (error) {
-      const { message } = /** @type {Error} */ (error);
-      if (problem !== message) managerLog('notify-look-failed', { message });
-      problem = message;
+      reportProblem(error);
     }
+  }
+
+  /** @param {unknown} error */
+  function reportProblem(error) {
+    const { message } = /** @type {Error} */ (error);
+    if (problem !== message) managerLog('notify-look-failed', { message });
+    problem = message;
   }
 
   function lookSoon() {
@@ -220,8 +239,7 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
     list: () => [...readRules()].map(([to, rules]) => showReceiver(to, rules, outboxes?.get(to) ?? null)),
     async test(names) {
       const chosen = choose(readRules(), names);
-      const { makeTestMessage } = await import('./message.js');
-      const { send } = await import('./send.js');
+      const { makeTestMessage, send } = await load();
       return Promise.all(
         chosen.map(async ([to, rules]) => {
           const failure = await send(to, makeTestMessage(makeEnvelope()), clock);
@@ -235,6 +253,12 @@ export function createNotify({ control, parts, metrics, troubles, past, folder }
       for (const outbox of outboxes?.values() ?? []) outbox.close();
     },
   };
+}
+
+/** @returns {Promise<Tools>} */
+async function loadModules() {
+  const [make, { send }] = await Promise.all([import('./message.js'), import('./send.js')]);
+  return { ...make, send };
 }
 
 /** @param {string} host */

@@ -1,5 +1,6 @@
 import { isRecord } from '../../../lib/shared/is-record.js';
 import { shortReceiver } from '../../../lib/shared/settings/receiver.js';
+import { shortNotice } from '../../../lib/shared/without-secrets.js';
 
 /** @import { ManagerLog } from '../context.js' */
 /** @import { Clock } from '../host/clock.js' */
@@ -25,6 +26,8 @@ const REFUSALS_MAX = 5;
  * @property {string} to
  * @property {Ledger} notified
  * @property {DeathNotes} deaths
+ * @property {boolean} isOfApp  Only apps name the receiver, or named it last.
+ * @property {() => void} start  Nothing is sent before.
  * @property {(messages: Message[]) => void} add  Also saves `notified` and `deaths`.
  * @property {(isWanted: (message: { app: string | null }) => boolean) => void} keepOnly
  * @property {() => OutboxState} describe
@@ -63,6 +66,7 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   let failures = 0;
   let refusals = 0;
   let isResting = false;
+  let isStarted = false;
   let isSending = false;
   let isClosed = false;
   /** True at first: later deaths of the manager count only if there is a file. */
@@ -78,6 +82,12 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
     to,
     notified: restoreLedger(state.notified),
     deaths: isRecord(state.deaths) ? /** @type {any} */ (state.deaths) : { throughMs, notifiedMs: 0, waiting: null },
+    isOfApp: state.isOfApp === true,
+    start() {
+      if (isStarted) return;
+      isStarted = true;
+      void pump();
+    },
     add(added) {
       queue.push(...added.map((message) => ({ ...pickKeys(message), line: JSON.stringify(message) })));
       const excess = queue.length - MESSAGES_MAX;
@@ -109,8 +119,8 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   };
 
   function listLines() {
-    const { notified, deaths } = outbox;
-    return [JSON.stringify({ v: 1, to, notified, deaths, dropped, sentMs }), ...queue.map(({ line }) => line)];
+    const { notified, deaths, isOfApp } = outbox;
+    return [JSON.stringify({ v: 1, to, notified, deaths, isOfApp, dropped, sentMs }), ...queue.map(({ line }) => line)];
   }
 
   /** @returns {Promise<void>}  Resolves when all is on disk, or cannot be written. */
@@ -134,20 +144,22 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   }
 
   /**
-   * While nothing can be sent, the file is written less often. If control is killed before a write,
-   * the next control finds the same news again.
+   * While nothing can be sent, and in a long queue, the file is written less often, because each
+   * write has all messages. If control is killed before a write, the next control finds the same
+   * news again, and sends what was sent since the last write once more.
    */
   function saveSoon() {
     if (isSaveDue) return;
     isSaveDue = true;
     cancelSave = clock.after(SAVE_MS, () => {
       isSaveDue = false;
+      isDirty = true;
       void save();
     });
   }
 
   async function pump() {
-    if (isSending || isClosed) return;
+    if (!isStarted || isSending || isClosed) return;
     isSending = true;
     for (;;) {
       // A message that is added during a write is written before it is sent, too.
@@ -163,13 +175,25 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   async function attempt({ id, at, line }) {
     if (clock.nowMs() - at > GIVEN_UP_MS) return giveUp(id);
     const reported = dropped;
-    const failure = await send(to, { ...JSON.parse(line), ...(reported > 0 ? { dropped: reported } : {}) });
+    const failure = await trySend({ ...JSON.parse(line), ...(reported > 0 ? { dropped: reported } : {}) });
     if (failure) return fail(id, failure);
     take(id);
     dropped -= reported;
     sentMs = clock.nowMs();
     problem = null;
     failures = 0;
+  }
+
+  /**
+   * @param {Message} message
+   * @returns {Promise<Failure | null>}
+   */
+  async function trySend(message) {
+    try {
+      return await send(to, message);
+    } catch (error) {
+      return { reason: `it cannot be sent (${shortNotice(/** @type {Error} */ (error).message)})` };
+    }
   }
 
   /**
@@ -199,10 +223,10 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
   function take(id) {
     queue = queue.filter((one) => one.id !== id);
     refusals = 0;
-    isDirty = true;
+    if (queue.length === 0) isDirty = true;
+    else saveSoon();
   }
 
-  void pump();
   return outbox;
 }
 

@@ -1,6 +1,7 @@
 // Knows: the troubles of which a receiver was notified, and the news for it now. Must not: read a
 // clock or a file, or send a message.
 // Start at: reconcile(). It compares states, not events, so a missed event changes nothing.
+import { RESTORED_LULL_MS } from '../troubles/judge.js';
 
 /** @import { NotifyOptions } from '../../../lib/shared/settings/notify-keys.js' */
 /** @import { Level, Trouble } from '../../../lib/shared/troubles.js' */
@@ -30,9 +31,6 @@
 
 /** @typedef {{ event: 'began' | 'ended', trouble: Trouble, repeated: number }} News */
 
-/** Without evidence for this long, a trouble of an earlier control is over. As in the judge. */
-const RESTORED_MS = 35_000;
-
 /** One pass makes at most this many messages, so that a storm does not stop control. */
 export const NEWS_MAX = 20;
 
@@ -54,7 +52,7 @@ export function reconcile(notified, { open, rules, nowMs, sinceMs }) {
   const ids = new Set(open.map(({ id }) => id));
   for (const [id, was] of Object.entries(notified)) {
     if (ids.has(id)) continue;
-    const isKept = was.isRestored && nowMs - sinceMs < RESTORED_MS;
+    const isKept = was.isRestored && nowMs - sinceMs < RESTORED_LULL_MS;
     if (isKept || news.length >= NEWS_MAX) next[id] = was;
     else news.push({ event: 'ended', trouble: was.trouble, repeated: 0 });
   }

@@ -1,9 +1,8 @@
-import { request as requestHttp } from 'node:http';
+import { request as requestHttp, STATUS_CODES } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { runAsUser } from '../../../lib/shared/host/run-as-user.js';
 import { isWebAddress, parseReceiver, recognizeService } from '../../../lib/shared/settings/receiver.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
-import { toOneLine } from '../../../lib/render/text.js';
 import { readWhole } from '../host/read-bounded.js';
 import { toBody, toMail } from './services.js';
 
@@ -14,10 +13,6 @@ import { toBody, toMail } from './services.js';
 
 /** For a whole attempt. */
 const TIMEOUT_MS = 10_000;
-
-/** The limit for an answer that refuses a message. Other answers are not read. */
-const ANSWER_MAX_BYTES = 16 * 1024;
-const REASON_MAX = 200;
 
 const OUTPUT_MAX_BYTES = 1024 * 1024;
 const ADDRESS_FILE_MAX_BYTES = 16 * 1024;
@@ -95,39 +90,22 @@ function post(url, body, clock) {
     );
     request.on('response', (response) => {
       const { statusCode = 0 } = response;
-      if (statusCode >= 200 && statusCode < 300) end(null);
-      else void readReason(response).then((answer) => end(describeRefusal(response, answer)));
+      end(statusCode >= 200 && statusCode < 300 ? null : describeRefusal(response));
     });
     request.end(body);
   });
 }
 
 /**
+ * Leaves out the words of the answer: many servers repeat the address, which is a secret.
  * @param {IncomingMessage} response
- * @returns {Promise<string>}  The beginning of the answer, on one line. Never rejects.
- */
-async function readReason(response) {
-  let text = '';
-  try {
-    for await (const chunk of response.setEncoding('utf8')) {
-      text += chunk;
-      if (text.length >= ANSWER_MAX_BYTES) break;
-    }
-  } catch {
-    // The answer was cut off. Its status is known.
-  }
-  return shortNotice(toOneLine(text.trim()).slice(0, REASON_MAX));
-}
-
-/**
- * @param {IncomingMessage} response
- * @param {string} answer
  * @returns {Failure}
  */
-function describeRefusal({ statusCode = 0, headers }, answer) {
+function describeRefusal({ statusCode = 0, headers }) {
+  const name = STATUS_CODES[statusCode];
   const redirect = statusCode >= 300 && statusCode < 400 ? ', and redirects are not followed' : '';
   return {
-    reason: `it answers with status ${statusCode}${redirect}${answer ? `: ${answer}` : ''}`,
+    reason: `it answers with status ${statusCode}${name ? ` (${name})` : ''}${redirect}`,
     isRefused: REFUSALS.includes(statusCode),
     retryAfterMs: readRetryAfter(headers['retry-after']),
   };

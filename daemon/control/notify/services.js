@@ -1,5 +1,6 @@
 // The shapes of a message for each service. Texts come from apps, so each is escaped for its
 // service, and nothing in it can call people (@everyone, <!channel>).
+import { cut } from './message.js';
 
 /** @import { Service } from '../../../lib/shared/settings/receiver.js' */
 /** @import { Message } from './message.js' */
@@ -153,12 +154,4 @@ export function toMail(message, address) {
  */
 function wrap(line) {
   return line.replace(/.{240}/gsu, '$&\n');
-}
-
-/**
- * @param {string} text
- * @param {number} max
- */
-function cut(text, max) {
-  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
 }

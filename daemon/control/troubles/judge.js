@@ -42,8 +42,8 @@ import { WORKER_KINDS } from './worker-kinds.js';
 
 /** @typedef {Map<string, Standing>} Standings  By id. */
 
-/** Longer than it takes to find any kind that is still there. */
-const RESTORED_LULL_MS = 40_000;
+/** Longer than it takes to find any kind that is still there, and than its lull. */
+export const RESTORED_LULL_MS = 60_000;
 
 /** @type {Record<Kind, KindRow>} */
 const KINDS = { ...PROCESS_KINDS, ...WORKER_KINDS };

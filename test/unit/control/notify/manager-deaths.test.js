@@ -5,7 +5,7 @@ const T0 = 1_700_000_000_000;
 
 /** Takes ["seconds type", fields] and returns the seconds and texts of deaths. */
 function find(...events) {
-  const findDeath = createDeathFinder();
+  const findDeath = createDeathFinder([]);
   return events.flatMap(([what, fields = {}]) => {
     const [seconds, type] = what.split(' ');
     const death = findDeath({ at: T0 + Number(seconds) * 1_000, type, ...fields });
@@ -22,7 +22,12 @@ test.each([
   [
     'an update of the keeper',
     [ready(0), ['5 manager:update'], ['6 manager:keeper-lost'], ['7 manager:keeper', { pid: 9 }], ready(8, 9)],
-    [/./],
+    [],
+  ],
+  [
+    'a death of the keeper after an update',
+    [ready(0), ['5 manager:update'], ready(6), ['7 manager:keeper-lost'], ['8 manager:keeper', { pid: 9 }]],
+    [/^7 the keeper/],
   ],
   [
     'a death of control',
@@ -61,6 +66,22 @@ test.each([
   ],
 ])('%s', (_, events, texts) => {
   expect(find(...events)).toEqual(texts.map((text) => expect.stringMatching(text)));
+});
+
+test.each([
+  ['no event: the first start of a home', [], null],
+  ['only events of apps', ['died'], 'the control process of nclust exited; another one has started'],
+  [
+    'only a crash',
+    ['manager:crashed'],
+    'the control process of nclust exited, because of an error: no x; another one has started',
+  ],
+  ['the kill of an earlier manager', ['manager:ending'], null],
+])('a start after %s', (_, types, text) => {
+  const past = types.map((type, at) => ({ at: T0 + at, type, message: 'no x' }));
+  const findDeath = createDeathFinder(past);
+  expect(past.map(findDeath)).toEqual(types.map(() => null));
+  expect(findDeath({ at: T0 + 9, type: 'manager:ready', keeperPid: 7 })?.text ?? null).toBe(text);
 });
 
 test('deaths within a minute make one message with their number', () => {

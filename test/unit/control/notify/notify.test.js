@@ -1,9 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as make from '../../../../daemon/control/notify/message.js';
 import { createNotify } from '../../../../daemon/control/notify/notify.js';
+import { send } from '../../../../daemon/control/notify/send.js';
 import { namesIn } from '../../../../lib/shared/daemon/files.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 
@@ -33,6 +35,7 @@ beforeEach(async () => {
     open: [],
     past: [],
     logged: [],
+    isReady: true,
   };
   rig.receivers = [setting('ops')];
 });
@@ -75,9 +78,10 @@ function boot() {
       home: '/home/nclust',
     },
     metrics: { onTick: follow(ticks) },
-    troubles: { list: () => rig.open, isReady: () => true },
+    troubles: { list: () => rig.open, isReady: () => rig.isReady },
     past: rig.past,
     folder: join(folder, 'notify'),
+    ...(rig.load && { load: rig.load }),
   });
 }
 
@@ -103,7 +107,7 @@ const notified = () =>
   );
 
 test('a receiver of the home hears when a trouble begins and ends, with all that it needs', async () => {
-  rig.listen = { kind: 'tcp', host: '127.0.0.1', port: 9616 };
+  rig.listen = { kind: 'tcp', host: '10.0.0.5', port: 9616 };
   rig.registry.desired = { apps: [app('api')] };
   rig.registry.histories.set(1, { deaths: [{ atMs: rig.clock.nowMs(), lastLines: ['', 'Error: x', '  at y'] }] });
   boot();
@@ -124,7 +128,7 @@ test('a receiver of the home hears when a trouble begins and ends, with all that
     text: expect.stringMatching(/^api fails /),
     evidence: { share: 0.5, perS: 2, line: 'Error: no rows' },
     errorLines: ['Error: x', '  at y'],
-    link: 'http://127.0.0.1:9616/',
+    link: 'http://10.0.0.5:9616/',
   });
   rig.open = [];
   await until(() => rig.got.length >= 2);
@@ -189,6 +193,52 @@ test('a receiver that is unset hears nothing more, and its queue is removed', as
   expect(rig.notify.list()).toEqual([]);
 });
 
+test('a receiver that is unset hears nothing more of a deleted app either', async () => {
+  server.status = 500;
+  rig.registry.desired = { apps: [app('api')] };
+  rig.open = [trouble('api')];
+  boot();
+  await until(() => rig.got.length >= 2);
+  rig.registry.desired = { apps: [] };
+  rig.open = [];
+  await until(() => rig.notify.list()[0].waiting === 2);
+  rig.receivers = [];
+  await until(() => files().length === 0);
+});
+
+test('a receiver that is unset while the manager is down gets nothing at the next start', async () => {
+  server.status = 500;
+  rig.registry.desired = { apps: [app('api')] };
+  rig.open = [trouble('api')];
+  boot();
+  await until(() => rig.got.length >= 2);
+  await rig.notify.close();
+  rig.got.length = 0;
+  rig.receivers = [];
+  rig.isReady = false;
+  boot();
+  for (let at = 0; at < 20; at += 1) await until(() => true);
+  rig.isReady = true;
+  await until(() => files().length === 0);
+  expect(rig.got).toEqual([]);
+});
+
+test('a receiver of an app that is deleted while it is down hears the end from the next control', async () => {
+  rig.receivers = [];
+  rig.registry.desired = { apps: [app('api', [{ to: rig.url('team'), level: 'warn', afterMs: 0, repeatMs: 0 }])] };
+  rig.open = [trouble('api')];
+  boot();
+  await until(() => rig.got.length >= 1);
+  server.status = 500;
+  rig.registry.desired = { apps: [] };
+  rig.open = [];
+  await until(() => rig.got.length >= 2 && notified()[0]?.length === 2);
+  boot();
+  server.status = 200;
+  await until(() => files().length === 0);
+  expect(events().at(-1)).toBe('team ended api');
+});
+
 test('a broken file of settings keeps what waits', async () => {
   server.status = 500;
   rig.registry.desired = { apps: [app('api')] };
@@ -201,6 +251,20 @@ test('a broken file of settings keeps what waits', async () => {
   server.status = 200;
   await until(() => notified()[0]?.length === 1);
   expect(new Set(rig.got.map(({ id }) => id)).size).toBe(1);
+});
+
+test('modules that cannot be loaded are logged once, and loaded at a later look', async () => {
+  let loads = 0;
+  rig.load = async () => {
+    loads += 1;
+    if (loads < 5) throw new Error('EMFILE: too many open files');
+    return { ...make, send };
+  };
+  rig.registry.desired = { apps: [app('api')] };
+  rig.open = [trouble('api')];
+  boot();
+  await until(() => rig.got.length >= 1);
+  expect(rig.logged).toEqual([{ event: 'notify-look-failed', message: 'EMFILE: too many open files' }]);
 });
 
 test('a damaged queue is skipped', async () => {
@@ -233,6 +297,14 @@ describe('deaths of the manager', () => {
     boot();
     for (let at = 0; at < 20; at += 1) await until(() => true);
     expect(rig.got).toHaveLength(1);
+  });
+
+  test('a control that has run for a long time has died if only events of apps come before the next one', async () => {
+    rig.past = [{ at: rig.clock.nowMs() - 1, type: 'died', app: 'api' }];
+    boot();
+    rig.emit({ ...ready(), at: rig.clock.nowMs() + 1 });
+    await until(() => rig.got.length >= 1);
+    expect(rig.got[0]).toMatchObject({ event: 'manager', text: expect.stringMatching(/^the control/) });
   });
 
   test('a control that dies before its report leaves the news to the next one', async () => {
@@ -279,7 +351,21 @@ describe('test messages', () => {
     ]);
     expect(rig.got).toHaveLength(2);
     server.status = 500;
-    expect(await rig.notify.test(['ops'])).toMatchObject([{ names: ['ops'], problem: 'it answers with status 500' }]);
+    expect(await rig.notify.test(['ops'])).toMatchObject([
+      { names: ['ops'], problem: expect.stringMatching(/^it answers with status 500/) },
+    ]);
+  });
+
+  test.each([
+    [{ kind: 'none' }, null],
+    [{ kind: 'tcp', host: '127.0.0.1', port: 9616 }, null],
+    [{ kind: 'tcp', host: '::1', port: 9616 }, null],
+    [{ kind: 'tcp', host: '0.0.0.0', port: 9616 }, `http://${hostname()}:9616/`],
+  ])('the link to a dashboard at %j is %s', async (listen, link) => {
+    rig.listen = listen;
+    boot();
+    await rig.notify.test([]);
+    expect(rig.got).toMatchObject([{ link }]);
   });
 
   test('an unknown name', async () => {

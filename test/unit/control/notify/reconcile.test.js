@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { NEWS_MAX, reconcile } from '../../../../daemon/control/notify/reconcile.js';
+import { RESTORED_LULL_MS } from '../../../../daemon/control/troubles/judge.js';
 
 const T0 = 1_700_000_000_000;
 const SECOND = 1_000;
@@ -107,7 +108,8 @@ test('a trouble that an earlier control reported makes no message until its end'
   const { notified } = reconcile({}, { open: [warn], rules: [rule()], nowMs: T0, sinceMs: T0 });
   const restored = { 'api:slow': { ...notified['api:slow'], isRestored: true } };
   expect(run([[1], [5, warn], [6]], [rule()], restored)).toEqual(['6 ended api warn']);
-  expect(run([[1], [34], [35]], [rule()], restored)).toEqual(['35 ended api warn']);
+  const seconds = RESTORED_LULL_MS / SECOND;
+  expect(run([[1], [seconds - 1], [seconds]], [rule()], restored)).toEqual([`${seconds} ended api warn`]);
 });
 
 test('a storm makes its messages in parts, and loses none', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { makeManagerMessage } from '../../../../daemon/control/notify/message.js';
 import { toBody, toMail } from '../../../../daemon/control/notify/services.js';
 
 const EVIL = 'Error: <!channel> @everyone <@123> [x](http://evil) **b** `code` & ``` \\';
@@ -24,6 +25,9 @@ const MESSAGE = {
   errorLines: ['    at main (api.js:1)', '    at end (api.js:2)'],
   link: 'http://127.0.0.1:9616/',
 };
+
+/** Half of a surrogate pair. */
+const LONE = /\p{Surrogate}/u;
 
 const bodyOf = (service, more = {}) => JSON.parse(toBody(service, { ...MESSAGE, ...more }));
 
@@ -150,4 +154,18 @@ describe('mail', () => {
     const mail = toMail({ ...MESSAGE, text: 'é'.repeat(2_000), errorLines: ['€'.repeat(500)] }, 'ops@example.com');
     for (const line of mail.split('\n')) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(998);
   });
+});
+
+test.each([299, 300, 1_399, 1_400])('a text that is cut after %i characters has no half of an emoji', (before) => {
+  const text = `${'x'.repeat(before)}${'🔥'.repeat(2_000)}`;
+  const own = { app: text, text, next: text, errorLines: [text] };
+  for (const service of ['slack', 'discord', 'teams'])
+    expect(toBody(service, { ...MESSAGE, ...own })).not.toMatch(/\\ud/);
+  expect(toMail({ ...MESSAGE, ...own }, 'ops@example.com')).not.toMatch(LONE);
+});
+
+test.each(['', 'x'])('the text of a message has no half of an emoji, after %j', (before) => {
+  const { text } = makeManagerMessage({ atMs: 1, text: `${before}${'🔥'.repeat(2_000)}`, times: 1 }, MESSAGE);
+  expect(text).toMatch(/🔥…$/u);
+  expect(text).not.toMatch(LONE);
 });

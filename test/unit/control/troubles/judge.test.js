@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { noteEvent, NO_INCIDENTS } from '../../../../daemon/control/troubles/incidents.js';
-import { judge } from '../../../../daemon/control/troubles/judge.js';
+import { judge, RESTORED_LULL_MS } from '../../../../daemon/control/troubles/judge.js';
+import { PROCESS_KINDS } from '../../../../daemon/control/troubles/process-kinds.js';
+import { WORKER_KINDS } from '../../../../daemon/control/troubles/worker-kinds.js';
 
 const NOW = 1_800_000_000_000;
 const S = 1_000;
@@ -324,3 +326,10 @@ describe('the code that blocks a loop', () => {
     expect(trouble.evidence.frame).toMatchObject({ where: 'now' });
   });
 });
+
+test.each(Object.entries({ ...PROCESS_KINDS, ...WORKER_KINDS }))(
+  'after a start of control, %s is found again before it would end',
+  (_, { afterMs = 0, lullMs = 0 }) => {
+    expect(RESTORED_LULL_MS).toBeGreaterThan(afterMs + lullMs);
+  },
+);

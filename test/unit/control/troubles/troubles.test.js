@@ -94,9 +94,9 @@ test('a trouble of the previous control ends if its cause is gone', async () => 
   await rig.turn(5_000);
   expect(await kinds()).toEqual(['loop-blocked']);
   await rig.boot();
-  await report(30);
+  await report(55);
   expect(await kinds()).toEqual(['loop-blocked']);
-  await report(20);
+  await report(10);
   expect(await kinds()).toEqual([]);
 });
 

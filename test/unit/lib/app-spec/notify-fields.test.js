@@ -34,7 +34,7 @@ test.each([
   [{ to: HOOK, level: 'worst' }, /^apps\[0\]\.notify\.level is "worst"; accepted: bad, warn\.$/],
   [{ to: HOOK, after: 'soon' }, /^apps\[0\]\.notify\.after is "soon"/],
   [{ to: HOOK, repeat: '1s' }, /^apps\[0\]\.notify\.repeat is "1s"/],
-  [{ to: HOOK, when: 1 }, /^apps\[0\]\.notify is \{"when":1\}; accepted: \{ to, level, after, repeat \}/],
+  [{ to: HOOK, url: HOOK }, /^apps\[0\]\.notify\.url is a text; accepted: \{ to, level, after, repeat \}/],
   [Array(9).fill(HOOK), /at most 8 receivers/],
 ])('refuses %j without its secret', (value, message) => {
   expect(() => read(value)).toThrow(
