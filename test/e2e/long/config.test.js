@@ -135,7 +135,9 @@ describe('start with a config file', () => {
     const result = await home.nclust('start');
     expect(result).toMatchObject({
       exitStatus: 1,
-      stderr: expect.stringMatching(/1 of 2 apps does not match the file: "bad"/),
+      stderr: expect.stringMatching(
+        /1 of 2 apps failed\.\s+good +done, 1 instance\s+bad +failed: .*crashes-at-boot\.js:2/,
+      ),
     });
     expect(await home.list()).toMatchObject([
       { name: 'bad', status: 'errored' },

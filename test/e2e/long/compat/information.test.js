@@ -181,7 +181,7 @@ test.each(['describe', 'desc', 'info', 'show'])('%s shows the rows of PM2', asyn
     'node env': 'production',
     'watch & reload': expect.any(String),
     'unstable restarts': '0',
-    'created at': expect.stringMatching(/^\d{4}-.*Z$/),
+    'created at': expect.stringMatching(/^\d\d:\d\d:\d\d$/),
     'cron restart': expect.stringMatching(/^0 3 \* \* \*/),
     'max memory restart': expect.stringMatching(/^300\.0mb/),
   });

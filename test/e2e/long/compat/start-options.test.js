@@ -348,6 +348,7 @@ describe('options for the start and stop of an app', () => {
     expect(
       await start(home, 'mute', RUNS_ON, '--wait-ready', '--listen-timeout', '200', '--max-restarts', '0'),
     ).toMatchObject(refused(1, 'was not ready in 200ms (it did not send "ready")'));
+    await home.nclust('delete', 'mute');
     expect(
       await start(
         home,
