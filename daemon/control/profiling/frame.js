@@ -41,9 +41,9 @@ const OWN_FRAME = /^<anonymous>:|^(?:\S+ )?\(?<anonymous>:\d+:\d+\)?$/;
  * @param {string} target
  * @param {string} instanceId
  * @returns {Promise<{ where: string | null, stack: string[] } | 'turned' | null>}
- *   `where`: the innermost frame of the app. turned: the block was over before. Null: nclust does not
- *   look into this worker, or the worker runs no code of its own. Rejects with an error that gives the
- *   reason.
+ *   `where`: the innermost frame of the app. turned: the block was over before. Null: nclust does
+ *   not look into this worker, or the worker runs no code of its own. Rejects with an error that
+ *   gives the reason.
  */
 export async function takeFrame(context, target, instanceId) {
   const worker = findWorker(context, target);
