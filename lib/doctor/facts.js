@@ -10,6 +10,7 @@ import { homePaths } from '../shared/paths.js';
 import { readSettingsFile } from '../shared/settings/rules.js';
 import { readVersion } from '../shared/version.js';
 import { shortTarget } from '../shared/without-secrets.js';
+import { escapeRegExp } from '../shared/escape-reg-exp.js';
 
 /** @import { Client } from '../client/client.js' */
 /** @import { Context } from '../cli/session/context.js' */
@@ -273,14 +274,9 @@ function isAtBoot(root, { home, env }) {
   ];
   // Searches all units for the path of the home, because the unit may have any name. The path may
   // also be a part of the path of another home.
-  const path = `(${[home, realPath(home)].map(escapeForRegExp).join('|')})`;
+  const path = `(${[home, realPath(home)].map(escapeRegExp).join('|')})`;
   const word = new RegExp(`(?<=^|[="'\\s:])${path}(?=$|["'\\s:;]|/launcher\\.sh)`, 'm');
   return folders.some((folder) => listUnits(folder).some((file) => word.test(readIfThere(file))));
-}
-
-/** @param {string} text */
-function escapeForRegExp(text) {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 /** @param {string} folder */

@@ -8,6 +8,7 @@ import { homePaths } from '../shared/paths.js';
 import { followLog } from './log-lines.js';
 import { selectedRow } from './selection.js';
 import { SHOWN, SPANS } from './trends.js';
+import { escapeRegExp } from '../shared/escape-reg-exp.js';
 
 /** @import { Client } from '../client/client.js' */
 /** @import { Source } from './loop.js' */
@@ -184,7 +185,7 @@ export function neededData(state) {
   const { grep } = state.logs;
   const asked = grep
     ? {
-        grep: { source: grep.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags: grep === grep.toLowerCase() ? 'i' : '' },
+        grep: { source: escapeRegExp(grep), flags: grep === grep.toLowerCase() ? 'i' : '' },
         lines: LINES_OF_GREP,
       }
     : { lines: LINES };

@@ -1,5 +1,6 @@
 import { readRecordLevel, parseRecord } from '../shared/logs/level.js';
 import { formatTime } from './log-time.js';
+import { cutText } from './text.js';
 
 /** @import { Level } from '../shared/logs/level.js' */
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
@@ -83,7 +84,9 @@ function formatFields(record, appName) {
   const shown = Object.entries(record).filter(
     ([key, value]) => !HIDDEN.has(key) && !(key === 'name' && value === appName) && value !== undefined,
   );
-  const fields = shown.slice(0, FIELDS_MAX).map(([key, value]) => `${key}=${short(fieldText(value))}`);
+  const fields = shown
+    .slice(0, FIELDS_MAX)
+    .map(([key, value]) => `${key}=${cutText(fieldText(value), VALUE_MAX_CHARS)}`);
   return shown.length > FIELDS_MAX ? [...fields, `and ${shown.length - FIELDS_MAX} more`] : fields;
 }
 
@@ -115,9 +118,4 @@ function isError(value) {
 /** @param {unknown} value */
 function asText(value) {
   return value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** @param {string} text */
-function short(text) {
-  return text.length > VALUE_MAX_CHARS ? `${text.slice(0, VALUE_MAX_CHARS - 1)}…` : text;
 }

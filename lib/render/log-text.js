@@ -1,3 +1,5 @@
+import { escapeRegExp } from '../shared/escape-reg-exp.js';
+
 /** @import { Grep } from '../shared/logs/safe-pattern.js' */
 /** @import { Paint } from './paint.js' */
 
@@ -43,8 +45,7 @@ export function hasColours(text) {
  *   the pattern of --grep. Null: there is nothing to mark.
  */
 export function buildMarker({ highlight, grep }, readGrep) {
-  if (typeof highlight === 'string' && highlight !== '')
-    return new RegExp(highlight.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'g');
+  if (typeof highlight === 'string' && highlight !== '') return new RegExp(escapeRegExp(highlight), 'g');
   if (highlight === undefined || grep === undefined) return null;
   const { source, flags } = readGrep(grep);
   return new RegExp(source, `${flags}g`);

@@ -36,6 +36,15 @@ export function escapeControls(text) {
   return text.replace(/\r\n/g, '\n').replace(HOSTILE, (found) => (found === '\n' || found === '\t' ? found : '?'));
 }
 
+/**
+ * Leaves no half of a character, because some services refuse a text with one.
+ * @param {string} text
+ * @param {number} max  In UTF-16 units.
+ */
+export function cutText(text, max) {
+  return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
 /** @param {string} text */
 export function textWidth(text) {
   if (isPlain(text)) return text.length;

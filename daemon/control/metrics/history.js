@@ -22,8 +22,6 @@ const FINE_PER_COARSE = 10;
  * @property {(isKept: (key: K) => boolean) => void} forget  Drops all other keys.
  * @property {(keys: K[], series: number, o: { stepMs: 1000 | 10000, points: number }) => Points} read
  *   Adds up all keys, or takes their worst values.
- * @property {(keys: K[], series: number, seconds: number) => number} mean  Adds up all keys. A missing
- *   value counts as 0.
  * @property {(stepMs: 1000 | 10000) => number} endMs  Time of the last point, wall clock.
  */
 

@@ -1,5 +1,5 @@
 import { formatCoarse } from '../../../lib/figures/format.js';
-import { toOneLine } from '../../../lib/render/text.js';
+import { cutText, toOneLine } from '../../../lib/render/text.js';
 import { describePastTrouble, describeTrouble } from '../../../lib/render/troubles.js';
 
 /** @import { Evidence, Kind, Level } from '../../../lib/shared/troubles.js' */
@@ -59,8 +59,8 @@ export function makeTroubleMessage({ event, trouble, repeated }, envelope, { ins
   return {
     ...frame('began', envelope),
     ...about,
-    text: cut(toOneLine(`${app} ${text}`), TEXT_MAX),
-    next: cut(toOneLine(next), LINE_MAX),
+    text: cutText(toOneLine(`${app} ${text}`), TEXT_MAX),
+    next: cutText(toOneLine(next), LINE_MAX),
     evidence: JSON.stringify(evidence).length > EVIDENCE_MAX ? null : evidence,
     errorLines: findErrorLines(deaths, evidence, sinceMs),
   };
@@ -78,7 +78,7 @@ export function makeManagerMessage({ atMs, text, times }, envelope) {
     level: 'bad',
     since: atMs,
     times,
-    text: cut(toOneLine(`${text}${often}`), TEXT_MAX),
+    text: cutText(toOneLine(`${text}${often}`), TEXT_MAX),
     next: 'nclust events --type "manager:*"; nclust doctor',
   };
 }
@@ -93,15 +93,6 @@ export function makeTestMessage(envelope) {
     text: 'this is a test: nclust can reach this receiver',
     next: 'nclust notify list',
   };
-}
-
-/**
- * Leaves no half of a character, because some services refuse a text with one.
- * @param {string} text
- * @param {number} max
- */
-export function cut(text, max) {
-  return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 /**
@@ -130,5 +121,5 @@ function findErrorLines(deaths, evidence, sinceMs) {
   return lines
     .filter((one) => one.trim() !== '')
     .slice(-LINES_MAX)
-    .map((one) => cut(toOneLine(one), LINE_MAX));
+    .map((one) => cutText(toOneLine(one), LINE_MAX));
 }

@@ -38,7 +38,7 @@ const DEATHS_KEPT = 100;
  * @property {() => ShownReceiver[]} list
  * @property {(names: string[]) => Promise<NotifyResult[]>} test
  *   Sends a test message now. Names of settings or apps; none: all. Throws ERR_NCLUST_NO_RECEIVER.
- * @property {() => void} close
+ * @property {() => Promise<void>} close  Resolves when no file is written any more.
  */
 
 /**
@@ -247,10 +247,10 @@ export function createNotify({ control, parts, metrics, troubles, past, folder, 
         }),
       );
     },
-    close() {
+    async close() {
       isClosed = true;
       for (const end of endings) end();
-      for (const outbox of outboxes?.values() ?? []) outbox.close();
+      await Promise.all([...(outboxes?.values() ?? [])].map((outbox) => outbox.close()));
     },
   };
 }

@@ -31,7 +31,8 @@ const REFUSALS_MAX = 5;
  * @property {(messages: Message[]) => void} add  Also saves `notified` and `deaths`.
  * @property {(isWanted: (message: { app: string | null }) => boolean) => void} keepOnly
  * @property {() => OutboxState} describe
- * @property {() => void} close  Sends nothing more. Waiting messages stay on disk.
+ * @property {() => Promise<void>} close  Sends nothing more. Waiting messages stay on disk. Resolves
+ *   when no write is under way.
  * @property {() => Promise<void>} remove
  */
 
@@ -111,9 +112,10 @@ export function createOutbox(to, { file, saved, throughMs, clock, managerLog, se
       isClosed = true;
       cancelRetry();
       cancelSave();
+      return saving;
     },
     async remove() {
-      outbox.close();
+      await outbox.close();
       await file.remove();
     },
   };

@@ -1,3 +1,5 @@
+import { escapeRegExp } from '../../../lib/shared/escape-reg-exp.js';
+
 /** @import { NotifySetting } from '../../../lib/shared/settings/notify-keys.js' */
 /** @import { Desired } from '../state/desired.js' */
 /** @import { Rule } from './reconcile.js' */
@@ -40,7 +42,7 @@ export function collectRules(settings, apps) {
  */
 function matchNames(names) {
   if (names.length === 0) return () => true;
-  const patterns = names.map((name) => name.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*'));
+  const patterns = names.map((name) => name.split('*').map(escapeRegExp).join('.*'));
   const pattern = new RegExp(`^(?:${patterns.join('|')})$`, 's');
   return (app) => pattern.test(app);
 }

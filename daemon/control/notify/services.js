@@ -1,6 +1,6 @@
 // The shapes of a message for each service. Texts come from apps, so each is escaped for its
 // service, and nothing in it can call people (@everyone, <!channel>).
-import { cut } from './message.js';
+import { cutText } from '../../../lib/render/text.js';
 
 /** @import { Service } from '../../../lib/shared/settings/receiver.js' */
 /** @import { Message } from './message.js' */
@@ -27,7 +27,7 @@ function title({ event, level, app, host, repeated }) {
  * @param {number} max
  */
 function words({ text, dropped = 0 }, max) {
-  return `${cut(text, max)}${dropped > 0 ? `\n(${dropped} earlier messages could not be sent.)` : ''}`;
+  return `${cutText(text, max)}${dropped > 0 ? `\n(${dropped} earlier messages could not be sent.)` : ''}`;
 }
 
 const CHAT_LINES = 3;
@@ -48,7 +48,7 @@ function chatLines({ errorLines, text }) {
 function toSlack(message) {
   const escape = (/** @type {string} */ text) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  const quote = (/** @type {string} */ text, max = 1_500) => escape(cut(text, max).replaceAll('`', "'"));
+  const quote = (/** @type {string} */ text, max = 1_500) => escape(cutText(text, max).replaceAll('`', "'"));
   const { next, link } = message;
   const lines = chatLines(message).join('\n');
   const parts = [
@@ -67,17 +67,17 @@ const DISCORD_MAX = 2_000;
 /** @param {Message} message */
 function toDiscord(message) {
   const escape = (/** @type {string} */ text) => text.replace(/[\\*_~`|>#[\]()<@]/g, '\\$&');
-  const quote = (/** @type {string} */ text, max = 600) => cut(text, max).replaceAll('`', "'");
+  const quote = (/** @type {string} */ text, max = 600) => cutText(text, max).replaceAll('`', "'");
   const { next, link } = message;
   const lines = chatLines(message).join('\n');
   const parts = [
-    `**${escape(cut(title(message), 120))}**`,
+    `**${escape(cutText(title(message), 120))}**`,
     escape(words(message, 350)),
     ...(lines ? [`\`\`\`\n${quote(lines)}\n\`\`\``] : []),
     ...(next ? [`\`${quote(next, 200)}\``] : []),
     ...(link ? [`<${link}>`] : []),
   ];
-  return { content: cut(parts.join('\n'), DISCORD_MAX), allowed_mentions: { parse: [] } };
+  return { content: cutText(parts.join('\n'), DISCORD_MAX), allowed_mentions: { parse: [] } };
 }
 
 /**
@@ -90,7 +90,7 @@ function toTeams(message) {
   const lines = chatLines(message).join('\n');
   const block = (/** @type {string} */ text, more = {}) => ({
     type: 'RichTextBlock',
-    inlines: [{ type: 'TextRun', text: cut(text, 1_500), ...more }],
+    inlines: [{ type: 'TextRun', text: cutText(text, 1_500), ...more }],
   });
   return {
     type: 'message',
@@ -102,7 +102,7 @@ function toTeams(message) {
           $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
           type: 'AdaptiveCard',
           version: '1.4',
-          fallbackText: cut(title(message), 200),
+          fallbackText: cutText(title(message), 200),
           body: [
             block(title(message), { weight: 'Bolder', size: 'Medium' }),
             block(words(message, 1_400)),
@@ -126,7 +126,7 @@ const TEXT_MAX = 2_000;
  */
 export function toMail(message, address) {
   const { id, at, errorLines, next, link, home } = message;
-  const subject = cut(title(message), SUBJECT_MAX).replace(/[\u0000-\u001f\u007f]/g, ' ');
+  const subject = cutText(title(message), SUBJECT_MAX).replace(/[\u0000-\u001f\u007f]/g, ' ');
   const encoded = /^[ -~]*$/.test(subject) ? subject : `=?UTF-8?B?${Buffer.from(subject).toString('base64')}?=`;
   const header = [
     `To: ${address}`,

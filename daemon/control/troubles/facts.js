@@ -99,11 +99,11 @@ export function createFacts({ control, metrics, logs, readHttp, frameOf }) {
      * @returns {AppFacts[]}
      */
     collect(incidents, sockets, nowMs) {
-      const { trackOf, errorLinesOf } = metrics.sources();
+      const sources = metrics.sources();
       const { apps } = registry.desired;
-      const workers = workersReader.read(nowMs);
+      const workers = workersReader.read(sources, nowMs);
       const losing = logs.losing();
-      const stops = collectStops(trackOf, nowMs);
+      const stops = collectStops(sources.trackOf, nowMs);
       // Orphans listen on sockets of the dead keeper.
       const orphans = new Set([...registry.instances.values()].flatMap((one) => (one.isOrphan ? one.label.id : [])));
       const answered = new Map(apps.map((app, at) => [app, sumAnswers(workers[at])]));
@@ -120,7 +120,7 @@ export function createFacts({ control, metrics, logs, readHttp, frameOf }) {
         incidents: incidents.get(name) ?? NO_INCIDENTS,
         http: http.get(name) ?? NO_HTTP,
         sockets: (slots.some(({ id }) => orphans.has(id)) ? null : sockets.get(name)) ?? NO_SOCKETS,
-        errorLines: errorLinesOf(name),
+        errorLines: sources.errorLinesOf(name),
         losing: losing.get(name) ?? null,
       }));
     },

@@ -39,7 +39,7 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
  */
 
 /**
- * @typedef {Pick<HttpSample, 'requestsPerS' | 'errorsPerS' | 'activeRequests' | 'oldestRequestMs' | 'latencyP99Ms'>}
+ * @typedef {Pick<HttpSample, 'errorsPerS' | 'activeRequests' | 'oldestRequestMs' | 'latencyP99Ms'>}
  *   WorkerHttp
  */
 
@@ -68,7 +68,7 @@ const NO_TRACKS = [];
 /**
  * @param {object} o
  * @param {Registry} o.registry
- * @param {Pick<Metrics, 'sources' | 'addActivities'>} o.metrics
+ * @param {Pick<Metrics, 'addActivities'>} o.metrics
  * @param {(instanceId: string, ageMs: number) => TakenFrame | null} o.frameOf
  */
 export function createWorkerReader({ registry, metrics, frameOf }) {
@@ -77,11 +77,11 @@ export function createWorkerReader({ registry, metrics, frameOf }) {
 
   /**
    * Reads the workers of all apps.
+   * @param {Sources} sources
    * @param {number} nowMs
    * @returns {WorkerFacts[][]}  By app, in the order of the list.
    */
-  function read(nowMs) {
-    const sources = metrics.sources();
+  function read(sources, nowMs) {
     const shown = findSeats(registry);
     const tracks = tracksBySlot(registry, sources.trackOf);
     /** @type {typeof marks} */
@@ -200,7 +200,6 @@ function readHttp(tracks, nowMs) {
     const { http } = track.last;
     if (http === null) continue;
     sum ??= {
-      requestsPerS: 0,
       errorsPerS: 0,
       activeRequests: 0,
       oldestRequestMs: null,
@@ -209,9 +208,7 @@ function readHttp(tracks, nowMs) {
         return percentiles(recentLatencies(tracks, nowMs), [0.99])[0];
       },
     };
-    const rates = computeRates(track, nowMs);
-    sum.requestsPerS += rates.requestsPerS;
-    sum.errorsPerS += rates.errorsPerS;
+    sum.errorsPerS += computeRates(track, nowMs).errorsPerS;
     sum.activeRequests += http.active;
     if (http.oldestMs !== null) sum.oldestRequestMs = Math.max(sum.oldestRequestMs ?? 0, http.oldestMs);
   }

@@ -8,6 +8,8 @@ import { listSlots } from './process-kinds.js';
 
 /** Shorter blocks that are over are not counted. */
 export const BLOCK_MIN_MS = 2_000;
+/** Blocks that are older than this are forgotten. */
+export const BLOCKS_KEPT_MS = 10 * MINUTE_MS;
 const BLOCKS_MIN = 2;
 /** Blocks that come and go are over after three of their intervals, and at least after this. */
 const BLOCKS_LULL_MS = 30_000;
@@ -292,8 +294,6 @@ function isSlow(p99Ms, usualMs) {
   return usualMs === null ? p99Ms > SLOW_UNKNOWN_MS : p99Ms > SLOW_MS && p99Ms > FAR_ABOVE * usualMs;
 }
 
-/** Blocks that are older than this are forgotten. */
-export const BLOCKS_KEPT_MS = 10 * MINUTE_MS;
 /** @param {{ oldSpaceUsedBytes: number | null, oldSpaceLimitBytes: number | null }} heap */
 export function isAtWall({ oldSpaceUsedBytes, oldSpaceLimitBytes }) {
   return (

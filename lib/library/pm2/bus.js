@@ -1,4 +1,5 @@
 import { toPm2Env } from './calls.js';
+import { escapeRegExp } from '../../shared/escape-reg-exp.js';
 
 /** @import { LogEntry, ProcessInEvent } from '../../shared/wire/protocol.js' */
 /** @import { BusEvent, Subscription } from '../follow.js' */
@@ -125,7 +126,7 @@ export class PatternEmitter {
 /** @param {string} event */
 function compilePattern(event) {
   if (!event.includes('*')) return null;
-  const parts = event.split(/\*+/).map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  const parts = event.split(/\*+/).map(escapeRegExp);
   return new RegExp(`^${parts.join('(.+)')}$`);
 }
 
