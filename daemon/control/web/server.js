@@ -187,6 +187,7 @@ const SHARED = [
   'lib/render/why/fold.js',
   'lib/shared/address.js',
   'lib/shared/death-text.js',
+  'lib/shared/escape-reg-exp.js',
   'lib/shared/metrics.js',
   'lib/shared/shell-quote.js',
   'lib/shared/troubles.js',

@@ -1,5 +1,6 @@
 import { clockTime, formatCount } from '../../../../lib/figures/format.js';
 import { plainText } from '../../../../lib/render/log-text.js';
+import { escapeRegExp } from '../../../../lib/shared/escape-reg-exp.js';
 import { el, setText } from './dom.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
@@ -185,7 +186,7 @@ export function logQuery({ target, text, stream, cursor }) {
       ? {}
       : {
           grep: {
-            source: wanted.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'),
+            source: escapeRegExp(wanted),
             flags: wanted === wanted.toLowerCase() ? 'i' : '',
           },
         }),

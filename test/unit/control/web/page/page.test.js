@@ -84,7 +84,7 @@ describe('logs', () => {
       follow: true,
       lines: 1_000,
       streams: ['err'],
-      grep: { source: 'GET \\/a\\.b', flags: '' },
+      grep: { source: 'GET /a\\.b', flags: '' },
       cursor: { a: 1 },
     });
     expect(logQuery({ target: '3', text: 'get', stream: 'out', cursor: {} }).grep).toEqual({
