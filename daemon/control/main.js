@@ -23,6 +23,7 @@ import { ApiServer } from './api/server.js';
 import { Control } from './control.js';
 import { createEventLog, RECALLED_BYTES } from './journal/log.js';
 import { teeToEventLog } from './journal/manager-events.js';
+import { createHealth } from './health/health.js';
 import { createHomeKeeping } from './home.js';
 import { createActivityKinds } from './host/activity-kind.js';
 import { systemClock } from './host/clock.js';
@@ -207,7 +208,9 @@ function createApiContext(control, parts) {
     onTick: parts.oom.refresh,
   });
   const past = readLastEvents(paths.events, RECALLED_BYTES);
+  const health = createHealth({ control, replace: (...about) => context.triggers.replace(...about) });
   const troubles = createTroubles({
+    health,
     control,
     parts,
     metrics,

@@ -116,6 +116,12 @@ export const LIFECYCLE = [
       isPublic: true,
       help: 'old instances that a reload may stop before new ones are ready',
     }),
+    row('hang_timeout', orNull(duration, 'the default'), null, {
+      flags: '--hang-timeout <time>',
+      defaultText: '30s with several instances in cluster mode, otherwise never',
+      isPublic: true,
+      help: 'replace an instance that cannot serve, and delays requests, after this time; 0 for never',
+    }),
     row('rollback_window', duration, 0, {
       flags: '--rollback-window <time>',
       isPublic: true,

@@ -84,6 +84,8 @@ export interface AppSpec {
   maxSurge: number;
   /** Old instances that a reload may stop before new ones are ready. */
   maxUnavailable: number;
+  /** Replace an instance that cannot serve, and delays requests, after this time; 0 for never. */
+  hangTimeoutMs: number | null;
   /** How long a reload keeps the old instances, in case the new ones do worse. */
   rollbackWindowMs: number;
   /** Count its requests, and measure its event loop and heap. */

@@ -122,6 +122,13 @@ export interface AppConfig {
   /** The same as `max_unavailable`. */
   maxUnavailable?: number;
   /**
+   * Replace an instance that cannot serve, and delays requests, after this time; 0 for never.
+   * Default: 30s with several instances in cluster mode, otherwise never. A bare number is ms.
+   */
+  hang_timeout?: number | string;
+  /** The same as `hang_timeout`. */
+  hangTimeout?: number | string;
+  /**
    * How long a reload keeps the old instances, in case the new ones do worse. Default: 0. A bare
    * number is ms.
    */

@@ -8,6 +8,12 @@ import { describePastTrouble, describeTrouble } from './troubles.js';
 
 const MINUTES_OF_CRASHES = '10m';
 
+/** In place of the cause. @type {Record<string, string>} */
+const ROLLOUTS = {
+  orphan: 'replacement of processes that a dead keeper left',
+  unhealthy: 'replacement',
+};
+
 /**
  * The text for each event. It follows the name of the process or app.
  * @type {Record<string, (event: LoggedEvent) => string>}
@@ -27,9 +33,8 @@ const WORDS = {
   done: ({ isOk }) =>
     isOk ? 'has finished its work, and is not restarted' : 'exited before it was up, and is not restarted',
   'rollout:began': ({ cause, by, instances, generation }) =>
-    `${cause === 'orphan' ? 'replacement of processes that a dead keeper left' : cause} of ` +
-    `${formatCount(instances, 'instance')} began${cause === 'orphan' || cause === by ? '' : byNote(by)}: generation ` +
-    `${generation}`,
+    `${ROLLOUTS[cause] ?? cause} of ${formatCount(instances, 'instance')} began` +
+    `${cause === 'orphan' || cause === by ? '' : byNote(by)}: generation ${generation}`,
   'rollout:canary': ({ of }) => `is up as the first of ${of}: the new code serves`,
   'rollout:step': ({ step, of }) => `is up: ${step} of ${of} replaced`,
   'rollout:window': () => 'all are replaced; the old ones are kept until the rollback window closes',
@@ -43,6 +48,7 @@ const WORDS = {
   'limit:channel': ({ reason }) => `runs without a channel to the manager until it is restarted (${reason})`,
   'limit:logs': ({ reason }) => `writes more than can be kept: lines are lost (${reason})`,
   'trigger:watch': ({ by }) => `is reloaded, because ${withoutPrefix(by)}`,
+  'trigger:health': ({ by }) => `is replaced, because it ${withoutPrefix(by)}`,
   'trigger:cron': ({ by }) => `is reloaded by its cron (${withoutPrefix(by)})`,
   'trigger:failed': ({ by, message }) => `could not be reloaded (${by}): ${message}`,
   'trouble:began': (event) => `needs attention: it ${describeTrouble(/** @type {any} */ (event)).text}`,

@@ -19,7 +19,7 @@ import {
 import { shellQuote } from '../shared/shell-quote.js';
 
 /** @import { ActivityKind } from '../shared/metrics.js' */
-/** @import { BlockFrame, Evidence, Kind, Trouble } from '../shared/troubles.js' */
+/** @import { BlockFrame, Evidence, Kind, Replacement, Trouble } from '../shared/troubles.js' */
 
 /** @type {Record<ActivityKind, string>} */
 const DOING = {
@@ -28,6 +28,14 @@ const DOING = {
   disk: 'it waits for a disk',
   stopped: 'a signal has stopped it',
   'no-cpu': 'it gets no CPU',
+};
+
+/** Why an instance is not replaced. @type {Record<string, string>} */
+const HELD = {
+  inspected: 'a debugger looks into it',
+  shared: 'other instances have the same fault',
+  harmless: 'no request waits for it',
+  brake: 'another one was replaced in the last 10m',
 };
 
 const LOOK_UPSTREAM = 'Look at the database or service that it calls';
@@ -169,7 +177,10 @@ export function describeTrouble(trouble, instances = trouble.slots.length) {
   // A newer manager may know more kinds, and a report for others leaves the evidence out.
   if (!words || !evidence) return { text: `has the trouble "${kind}"`, next: `nclust why ${shellQuote(app)}` };
   const who = slots.length > 0 && slots.length < instances ? `(instance ${slots.join(', ')}) ` : '';
-  return { text: `${who}${words.text(evidence, trouble)}`, next: words.next(shellQuote(app), evidence) };
+  return {
+    text: `${who}${words.text(evidence, trouble)}`,
+    next: words.next(shellQuote(app), evidence) + describeReplacement(/** @type {any} */ (evidence).replacement),
+  };
 }
 
 /**
@@ -218,6 +229,15 @@ export function describePastTrouble({ kind, evidence }) {
 /** @param {{ frame?: BlockFrame | null } | null} [evidence]  An earlier version sends no frame. */
 function whereBlocked(evidence) {
   return evidence?.frame?.where ? `, in ${evidence.frame.where}` : '';
+}
+
+/** @param {Replacement | null} [replacement] */
+function describeReplacement(replacement) {
+  if (!replacement) return '';
+  if ('atMs' in replacement)
+    return `; nclust replaces it at ${clockTime(replacement.atMs, replacement.atMs)}, unless it recovers`;
+  const why = HELD[replacement.held];
+  return why ? `; nclust does not replace it, because ${why}` : '';
 }
 
 /**

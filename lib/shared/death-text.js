@@ -65,6 +65,7 @@ export function describeEnd(death, spec = null) {
       `${signal === 'SIGKILL' ? 'did not exit in time and was killed' : how}${after}: ${REQUESTED[cause]}` +
       (by && by !== cause ? ` by ${by}` : '')
     );
+  if (cause === 'unhealthy') return `${withoutPrefix(by)}, and was replaced${after}`;
   if (cause === 'spawn-failed') return `could not be started${words ? `: ${words}` : ''}`;
   if (cause === 'out-of-memory') return `ran out of memory${after}${note}`;
   const reason = death.listenFailure ? describeListenFailure(death.listenFailure) : null;

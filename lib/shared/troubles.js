@@ -25,6 +25,13 @@
  */
 
 /**
+ * When the instance is replaced, if it does not recover by then, or why it is not replaced. loading:
+ * its main module. harmless: no request waits for it. brake: others were replaced a short time ago.
+ * @typedef {{ atMs: number }
+ *   | { held: 'machine' | 'inspected' | 'loading' | 'shared' | 'harmless' | 'brake' }} Replacement
+ */
+
+/**
  * @typedef {object} HaltEvidence
  * @property {boolean} isRolledBack
  * @property {string} reason
@@ -34,21 +41,28 @@
  */
 
 /**
+ * @typedef {object} BlockEvidence
+ * @property {number | null} forMs  Null: it turns again.
+ * @property {number} longestMs
+ * @property {ActivityKind | null} doing
+ * @property {BlockFrame | null} frame
+ * @property {Replacement | null} [replacement]  Null, or missing: it is left as it is.
+ */
+
+/**
  * By kind.
  * @typedef {object} Evidence
  * @property {DeathsEvidence | {}} errored  Empty: too long ago.
  * @property {DeathsEvidence} crash-loop
  * @property {{ failure: ListenFailure }} port-taken
  * @property {{ forMs: number, isProgressing: boolean }} slow-start
- * @property
- *   {{ forMs: number | null, longestMs: number, doing: ActivityKind | null, frame: BlockFrame | null }}
- *   loop-blocked  forMs: null: it turns again.
- * @property {{ forMs: number, requests: number }} pool-stuck
+ * @property {BlockEvidence} loop-blocked
+ * @property {{ forMs: number, requests: number, replacement?: Replacement | null }} pool-stuck
  * @property {{ requests: number, oldestMs: number, isIdle: boolean }} no-progress
  * @property {{ share: number, perS: number, line: string | null }} failing
  * @property {{ p99Ms: number, usualMs: number | null, delayP99Ms: number }} slow
  * @property {{ firstMs: number, lastMs: number, by: string }} memory-limit
- * @property {{ usedBytes: number, limitBytes: number }} memory-wall
+ * @property {{ usedBytes: number, limitBytes: number, replacement?: Replacement | null }} memory-wall
  * @property {{ open: number, limit: number, sockets: number | null }} descriptors
  * @property {{ pid: number, program: string, cpu: number }} child-burns
  * @property {{ perS: number, usualPerS: number | null, line: string | null, share: number }} log-storm

@@ -28,6 +28,8 @@ const REST_FACTOR = 20;
 
 /** Tables of the kernel, and the state of a socket that holds its port. */
 const TCP = { tables: ['tcp', 'tcp6'], state: '0A' };
+/** The state of a connection that is open. */
+const ESTABLISHED = '01';
 const UDP = { tables: ['udp', 'udp6'], state: '07' };
 /** Flags of a Unix socket that listens: SO_ACCEPTCON. */
 const LISTENS = '00010000';
@@ -98,6 +100,32 @@ export function isListening(pids) {
   if (ports.some((port) => !inspectors.includes(port))) return true;
   return parseRows('unix').some(
     ([, , , flags, , , inode, path]) => flags === LISTENS && own.has(`socket:[${inode}]`) && isForClients(path),
+  );
+}
+
+/**
+ * Linux only: on other systems nothing is known.
+ * @param {number[]} pids
+ * @returns {Map<number, { isInspected: boolean, hasInput: boolean }>}  isInspected: a debugger is
+ *   attached to its inspector. hasInput: it has not read what a client has sent.
+ */
+export function readConnections(pids) {
+  if (pids.length === 0) return new Map();
+  const rows = TCP.tables.flatMap(parseRows).filter(([, , , state]) => state === ESTABLISHED);
+  return new Map(
+    pids.map((pid) => {
+      const own = new Set(listSockets(pid));
+      const inspectors = [...listInspectorPorts(pid), INSPECTOR_PORT];
+      const mine = rows.filter(([, , , , , , , , , inode]) => own.has(`socket:[${inode}]`));
+      const isOfInspector = (/** @type {string[]} */ [, local]) => inspectors.includes(parsePort(local));
+      return [
+        pid,
+        {
+          isInspected: mine.some(isOfInspector),
+          hasInput: mine.some((row) => !isOfInspector(row) && !row[4].endsWith(':00000000')),
+        },
+      ];
+    }),
   );
 }
 

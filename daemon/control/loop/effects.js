@@ -166,8 +166,10 @@ function retire(context, seat, { drain }) {
  * @param {Instance} instance
  * @param {'handover' | 'finish'} drain
  */
-export function retireInstance(context, { instanceId, label }, drain) {
-  tell(context, 'retire', { instanceId, drain, ...findStop(context.registry, instanceId, label) });
+export function retireInstance(context, { instanceId, label, isHung }, drain) {
+  const stop = findStop(context.registry, instanceId, label);
+  // It cannot finish a request, nor handle a signal.
+  tell(context, 'retire', { instanceId, drain, ...stop, ...(isHung ? { killTimeoutMs: 0 } : {}) });
 }
 
 /**

@@ -16,8 +16,8 @@ export const STATES = /** @type {const} */ ([
 
 /**
  * @typedef {object} Asked
- * @property {'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'orphan' | 'boot-timeout'} cause
- * @property {string | null} by  The command. For a boot timeout: the reason. Null: not known.
+ * @property {'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'orphan' | 'unhealthy' | 'boot-timeout'} cause
+ * @property {string | null} by  The command. For a boot timeout and for unhealthy: the reason. Null: not known.
  */
 
 /**

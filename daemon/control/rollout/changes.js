@@ -19,10 +19,11 @@ import { changeApps, dropFormer, getSpec, setSlots } from '../state/desired.js';
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
- * @param {RolloutFacts & { change: (spec: AppSpec) => AppSpec }} o
+ * @param {RolloutFacts & { change: (spec: AppSpec) => AppSpec, cause?: Rollout['cause'], canRollBack?: boolean }} o
+ *   `canRollBack`: false: there is no rollback window, because the old instances must not live on.
  * @returns {Change}
  */
-export function reload(desired, ids, by, { change, isUp, isBeside }) {
+export function reload(desired, ids, by, { change, isUp, isBeside, cause = 'reload', canRollBack = true }) {
   /** @type {Change['up']} */
   const up = [];
   const next = changeApps(desired, ids, (app) => {
@@ -35,10 +36,8 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
     });
     const isStrict = slots.every((slot) => !slot.former || isSameProgram(getSpec(app, slot.former.generation), spec));
     const previous = [...(app.previous ?? []), { generation: app.generation, spec: app.spec }];
-    return setSlots(
-      { ...app, spec, previous, generation, by, rollout: { ...chooseNumbers(spec, isBeside(app)), isStrict } },
-      slots,
-    );
+    const numbers = chooseNumbers(canRollBack ? spec : { ...spec, rollbackWindowMs: 0 }, isBeside(app));
+    return setSlots({ ...app, spec, previous, generation, by, rollout: { ...numbers, cause, isStrict } }, slots);
   });
   return { desired: next, up, gone: [] };
 }
@@ -105,7 +104,7 @@ function restoreFormer(slot) {
 /**
  * @param {AppSpec} spec
  * @param {boolean} isBeside
- * @returns {Rollout}
+ * @returns {Omit<Rollout, 'cause'>}
  */
 function chooseNumbers({ maxSurge, maxUnavailable, rollbackWindowMs }, isBeside) {
   const numbers = isBeside
@@ -113,7 +112,6 @@ function chooseNumbers({ maxSurge, maxUnavailable, rollbackWindowMs }, isBeside)
     : { maxSurge: 0, maxUnavailable: Math.max(1, maxUnavailable) };
   return {
     ...numbers,
-    cause: 'reload',
     isGuarded: true,
     windowMs: rollbackWindowMs,
     windowEndsAtMs: null,

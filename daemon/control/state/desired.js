@@ -33,7 +33,8 @@
  * @typedef {object} Rollout
  * @property {number} maxSurge
  * @property {number} maxUnavailable
- * @property {'restart' | 'orphan' | 'reload'} cause
+ * @property {'restart' | 'orphan' | 'reload' | 'unhealthy'} cause  unhealthy: nclust replaces an instance
+ *   that cannot serve; `by` of the app has the reason.
  * @property {boolean} [isGuarded]  In progress: the first failure of an instance ends the rollout.
  * @property {boolean} [isClearedFirst]  Old instances exit before new instances start.
  * @property {boolean} [isStrict]  New instances must use the old addresses. False: any address.

@@ -4,7 +4,7 @@
 /** Limit for reloads at the same time, because one git checkout may trigger hundreds of apps. */
 const APPS_AT_ONCE = 8;
 
-/** @typedef {'watch' | 'cron' | 'memory'} Trigger */
+/** @typedef {'watch' | 'cron' | 'memory' | 'health'} Trigger */
 
 /**
  * @typedef {object} ReloadRequest
@@ -54,8 +54,10 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
       underWay += 1;
       return null;
     }
-    // Reloads for the memory limit come first.
-    return new Promise((resolve) => void (trigger === 'memory' ? queue.unshift(resolve) : queue.push(resolve)));
+    // Reloads that an instance needs come first.
+    return new Promise(
+      (resolve) => void (trigger === 'memory' || trigger === 'health' ? queue.unshift(resolve) : queue.push(resolve)),
+    );
   }
 
   function leaveRoom() {

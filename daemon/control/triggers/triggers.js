@@ -10,6 +10,7 @@ import { createMemoryWatch } from './memory-limit.js';
 import { createReloadQueue } from './reload-queue.js';
 import { createWatches } from './watches.js';
 
+/** @import { AppSpec } from '../../../lib/app-spec/types.js' */
 /** @import { SlotTriggers } from '../../../lib/shared/wire/protocol.js' */
 /** @import { ApiContext } from '../context.js' */
 /** @import { ReadTrees } from '../host/processes.js' */
@@ -33,6 +34,8 @@ import { createWatches } from './watches.js';
  * @typedef {object} Triggers
  * @property {() => void} sync  Called after every turn. Cheap if nothing has changed.
  * @property {(name: string, id: number) => SlotTriggers} describe
+ * @property {(name: string, id: number, o: { reason: string, isDue: () => boolean }) => void} replace
+ *   Replaces an instance that cannot serve, if it is still due when its turn comes.
  * @property {() => string[]} notices  One for each app whose watch has ended. One for each app whose
  *   last trigger failed, until all of its instances have started again.
  * @property {() => void} close
@@ -93,7 +96,12 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
       return app ? due.choose(app) : [];
     };
     if (control.registry.ending || choose(control.registry.desired).length === 0) return false;
-    const receipt = await beginReload(context, { token: randomUUID(), by: due.by, choose, change: (spec) => spec });
+    const receipt = await beginReload(context, {
+      ...{ token: randomUUID(), by: due.by, choose, change: (/** @type {AppSpec} */ spec) => spec },
+      // An instance that must not live on is not kept for a rollback.
+      canRollBack: due.trigger !== 'memory' && due.trigger !== 'health',
+      cause: due.trigger === 'health' ? 'unhealthy' : 'reload',
+    });
     await control.waitFor(receipt);
     return true;
   }
@@ -168,6 +176,8 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
       memory: memory.describe(id),
       last: reloadQueue.last(name),
     }),
+    replace: (name, id, { reason, isDue }) =>
+      ask(name, 'health', reason, (app) => (isDue() ? wanted(app).filter((one) => one === id) : [])),
     notices: () => [
       ...watches.notices(),
       ...control.registry.desired.apps.flatMap(({ spec: { name } }) => {

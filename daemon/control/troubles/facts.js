@@ -4,6 +4,7 @@ import { NO_HTTP } from './usual.js';
 import { createWorkerReader } from './worker-facts.js';
 
 /** @import { ErrorLines } from '../../../lib/shared/metrics.js' */
+/** @import { Replacement } from '../../../lib/shared/troubles.js' */
 /** @import { Control, Parts } from '../context.js' */
 /** @import { Losing } from '../logs/app-logs.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
@@ -56,10 +57,11 @@ const NO_SOCKETS = [];
  * @param {Pick<Parts['logs'], 'losing'>} o.logs
  * @param {ReturnType<typeof import('./usual.js').createHttpReader>} o.readHttp
  * @param {(instanceId: string, ageMs: number) => TakenFrame | null} o.frameOf
+ * @param {(instanceId: string) => Replacement | null} o.replacementOf
  */
-export function createFacts({ control, metrics, logs, readHttp, frameOf }) {
+export function createFacts({ control, metrics, logs, readHttp, frameOf, replacementOf }) {
   const { registry } = control;
-  const workersReader = createWorkerReader({ registry, metrics, frameOf });
+  const workersReader = createWorkerReader({ registry, metrics, frameOf, replacementOf });
   /** Since when each stopping instance has had no open request. @type {Map<string, number>} */
   let idleSinceMs = new Map();
 

@@ -45,7 +45,7 @@ const ON_EVENT = {
   stop: () => NO_INCIDENTS,
   'rollout:began'(before, { generation = null, isGuarded = false, by, cause }) {
     // Other replacements start the same code again.
-    const isDeploy = cause !== 'orphan' && !String(by).startsWith('memory: ');
+    const isDeploy = cause !== 'orphan' && cause !== 'unhealthy' && !String(by).startsWith('memory: ');
     if (!isDeploy) return { ...before, deploy: null };
     return { ...(isGuarded ? before : NO_INCIDENTS), deploy: { generation, isGuarded } };
   },

@@ -10,6 +10,7 @@ import { createHttpReader } from './usual.js';
 /** @import { Evidence, Kind, Trouble } from '../../../lib/shared/troubles.js' */
 /** @import { Control, Parts } from '../context.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
+/** @import { Health } from '../health/health.js' */
 /** @import { AppFacts } from './facts.js' */
 /** @import { Incidents } from './incidents.js' */
 /** @import { Standings } from './judge.js' */
@@ -39,9 +40,10 @@ const WORKERS_A_TICK = 200;
  * @param {Pick<Metrics, 'sources' | 'addActivities' | 'moveTimes' | 'history' | 'onTick'>} o.metrics
  * @param {LoggedEvent[]} o.past  Oldest first.
  * @param {Parameters<typeof createFrames>[0]['take']} o.takeFrame
+ * @param {Health} o.health  Sees the facts of each look.
  * @param {typeof lookAtActivity} [o.lookAt]
  */
-export function createTroubles({ control, parts, metrics, past, takeFrame, lookAt = lookAtActivity }) {
+export function createTroubles({ control, parts, metrics, past, takeFrame, health, lookAt = lookAtActivity }) {
   const { clock, eventLog, logs, managerLog, settings } = parts;
   const frames = createFrames({
     clock,
@@ -55,7 +57,7 @@ export function createTroubles({ control, parts, metrics, past, takeFrame, lookA
     onFailed: ({ name, id }, message) => managerLog('frame-failed', { app: name, id, message }),
   });
   const readHttp = createHttpReader(metrics, clock.nowMs);
-  const facts = createFacts({ control, metrics, logs, readHttp, frameOf: frames.of });
+  const facts = createFacts({ control, metrics, logs, readHttp, frameOf: frames.of, replacementOf: health.of });
   /** By app. @type {Map<string, Incidents>} */
   const incidents = new Map();
   /** By app. @type {Map<string, AppFacts['sockets']>} */
@@ -87,6 +89,7 @@ export function createTroubles({ control, parts, metrics, past, takeFrame, lookA
       frames.restore(listFrames(standings));
     }
     const apps = facts.collect(incidents, sockets, nowMs);
+    health.look(apps, nowMs);
     const found = judge(apps, standings, nowMs);
     standings = found.standings;
     considerFrames(apps, standings);
@@ -143,6 +146,7 @@ export function createTroubles({ control, parts, metrics, past, takeFrame, lookA
     for (const [app, own] of incidents) incidents.set(app, moveTimes(own, nowMs - lastMs));
     facts.moveTimes(nowMs - lastMs);
     frames.moveTimes(nowMs - lastMs);
+    health.moveTimes(nowMs - lastMs);
     standings = standings && restore(getOpen(), restsUntilMs);
   }
 

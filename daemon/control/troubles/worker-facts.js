@@ -6,6 +6,7 @@ import { getSlotHistory } from '../state/registry.js';
 import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
 
 /** @import { HttpSample, WorkerSample } from '../../../lib/shared/metrics.js' */
+/** @import { Replacement } from '../../../lib/shared/troubles.js' */
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
 /** @import { Track } from '../metrics/reports.js' */
@@ -36,6 +37,7 @@ import { BLOCK_MIN_MS, BLOCKS_KEPT_MS, isAtWall } from './worker-kinds.js';
  * @property {number} silentMs  Time since its last report. An idle worker reports less often, and
  *   `reportAgeMs` takes this into account. 0: no report has come.
  * @property {TakenFrame | null} frame  The code that blocked its event loop.
+ * @property {Replacement | null} replacement  As the last look has found.
  */
 
 /**
@@ -70,8 +72,9 @@ const NO_TRACKS = [];
  * @param {Registry} o.registry
  * @param {Pick<Metrics, 'addActivities'>} o.metrics
  * @param {(instanceId: string, ageMs: number) => TakenFrame | null} o.frameOf
+ * @param {(instanceId: string) => Replacement | null} o.replacementOf
  */
-export function createWorkerReader({ registry, metrics, frameOf }) {
+export function createWorkerReader({ registry, metrics, frameOf, replacementOf }) {
   /** By instance. @type {Map<string, Mark>} */
   let marks = new Map();
 
@@ -94,7 +97,7 @@ export function createWorkerReader({ registry, metrics, frameOf }) {
     const found = registry.desired.apps.map((app) =>
       app.slots.map((slot) =>
         readWorker(registry, app, slot, {
-          ...{ shown, sources, readMark, frameOf, nowMs },
+          ...{ shown, sources, readMark, frameOf, replacementOf, nowMs },
           tracks: tracks.get(slot.id) ?? NO_TRACKS,
         }),
       ),
@@ -127,11 +130,13 @@ export function createWorkerReader({ registry, metrics, frameOf }) {
  * @param {Sources} o.sources
  * @param {(instanceId: string) => Mark} o.readMark
  * @param {(instanceId: string, ageMs: number) => TakenFrame | null} o.frameOf
+ * @param {(instanceId: string) => Replacement | null} o.replacementOf
  * @param {Track[]} o.tracks
  * @param {number} o.nowMs
  * @returns {WorkerFacts}
  */
-function readWorker(registry, app, slot, { shown, sources, readMark, frameOf, tracks, nowMs }) {
+function readWorker(registry, app, slot, o) {
+  const { shown, sources, readMark, frameOf, replacementOf, tracks, nowMs } = o;
   const seat = shown.seats.get(slot.id);
   const instance = livingInstance(registry, seat);
   const pid = instance?.pid ?? 0;
@@ -171,6 +176,7 @@ function readWorker(registry, app, slot, { shown, sources, readMark, frameOf, tr
     unansweredMs: mark === NO_MARK ? 0 : nowMs - mark.answeredAtMs,
     silentMs: nowMs - (sources.trackOf(instance?.instanceId ?? '')?.seenAtMs ?? nowMs),
     frame: instance ? frameOf(instance.instanceId, gauges.reportAgeMs ?? 0) : null,
+    replacement: instance ? replacementOf(instance.instanceId) : null,
   };
 }
 

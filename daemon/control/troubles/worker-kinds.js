@@ -38,7 +38,7 @@ const FAR_ABOVE = 5;
 /** From 80 % on, V8 may end a process whose garbage collections free too little. */
 const WALL_SHARE = 0.85;
 /** Garbage collections of the whole heap, one after the other. */
-const WALL_TIMES = 2;
+export const WALL_TIMES = 2;
 
 const DESCRIPTORS_SHARE = 0.9;
 
@@ -70,11 +70,7 @@ export const WORKER_KINDS = {
   'pool-stuck': {
     level: 'bad',
     unless: ['loop-blocked'],
-    begins: ({ workers }, nowMs) =>
-      findStuck(
-        workers.filter(({ poolWaitMs, cpu }) => (poolWaitMs ?? 0) >= POOL_MS && cpu < POOL_CPU),
-        nowMs,
-      ),
+    begins: ({ workers }, nowMs) => findStuck(workers.filter(isPoolStuck), nowMs),
     // The loop may compute beside a pool that hangs.
     holds: ({ workers }, nowMs) =>
       findStuck(
@@ -141,9 +137,10 @@ export const WORKER_KINDS = {
       findWorst(
         workers.filter(({ wallTimes }) => wallTimes >= WALL_TIMES),
         ({ oldSpaceUsedBytes }) => oldSpaceUsedBytes ?? 0,
-        ({ oldSpaceUsedBytes, oldSpaceLimitBytes }) => ({
+        ({ oldSpaceUsedBytes, oldSpaceLimitBytes, replacement }) => ({
           usedBytes: oldSpaceUsedBytes,
           limitBytes: oldSpaceLimitBytes,
+          replacement,
         }),
         null,
       ),
@@ -213,13 +210,22 @@ function findStuck(own, nowMs) {
   return findWorst(
     own,
     ({ poolWaitMs }) => poolWaitMs ?? 0,
-    ({ poolWaitMs, http }) => ({ forMs: poolWaitMs, requests: http?.activeRequests ?? 0 }),
+    ({ poolWaitMs, http, replacement }) => ({
+      forMs: poolWaitMs,
+      requests: http?.activeRequests ?? 0,
+      replacement,
+    }),
     nowMs,
   );
 }
 
 /** @param {WorkerFacts} worker */
-function isSurelyBlocked(worker) {
+export function isPoolStuck({ poolWaitMs, cpu }) {
+  return (poolWaitMs ?? 0) >= POOL_MS && cpu < POOL_CPU;
+}
+
+/** @param {WorkerFacts} worker */
+export function isSurelyBlocked(worker) {
   const { activity, reportAgeMs } = worker;
   const doubtMs = activity === 'no-cpu' ? STARVED_MS : activity === 'computes' || activity === 'stopped' ? 0 : DOUBT_MS;
   return isBlocked(worker) && (reportAgeMs ?? 0) > doubtMs;
@@ -260,6 +266,8 @@ function findBlocked(own, nowMs) {
       longestMs: Math.max(forMs ?? 0, ...blocks.map(({ ms }) => ms)),
       doing: now[0]?.activity ?? null,
       frame: findFrame(own, nowMs),
+      replacement:
+        now.find(({ replacement }) => replacement && 'atMs' in replacement)?.replacement ?? now[0]?.replacement ?? null,
     },
   };
 }

@@ -1,6 +1,6 @@
 import { clockTime, formatCoarse, formatCount } from '../../figures/format.js';
 import { oldestStart, onlineSince, worstStatus } from '../../figures/rows.js';
-import { isAsked } from '../../shared/death-text.js';
+import { isAsked, withoutPrefix } from '../../shared/death-text.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { formatDuration } from '../../shared/units.js';
 import { eventWords, findDeletion, isFinish } from '../event-text.js';
@@ -109,6 +109,7 @@ function afterRollout(slots, own) {
   if (began?.type !== 'rollout:began' || slots.some((slot) => slot.generation !== generation)) return '';
   const { by, cause } = began;
   if (cause === 'orphan') return ', after the death of its keeper';
+  if (cause === 'unhealthy') return `, after a replacement: the one before ${withoutPrefix(by)}`;
   if (cause === 'restart' && by === 'start') return ', after a start';
   return `, after a ${cause}${!by || by === cause ? '' : ` (${by.includes(' ') ? by : `nclust ${by}`})`}`;
 }

@@ -66,7 +66,7 @@ export const METHODS = /** @type {const} */ ([
 
 /**
  * @typedef {'crash' | 'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'boot-timeout'
- *   | 'out-of-memory' | 'signal' | 'orphan' | 'spawn-failed'} DeathCause
+ *   | 'out-of-memory' | 'signal' | 'orphan' | 'unhealthy' | 'spawn-failed'} DeathCause
  */
 
 /** @typedef {'out' | 'err'} LogStream */

@@ -115,6 +115,12 @@ async function killKeeper(home) {
   );
 }
 
+/** @returns {Promise<string[]>}  The workers that were taken for hung. */
+async function readReplacements(home) {
+  const { stdout } = await home.nclust('events', '--nostream', '--json', '--type', 'trigger:health', '--lines', '1000');
+  return stdout.split('\n').filter(Boolean);
+}
+
 /** @returns {Promise<any[]>}  The events of troubles in the log. */
 async function readTroubles(home) {
   const { stdout } = await home.nclust('events', '--nostream', '--json', '--type', 'trouble:*', '--lines', '1000');
@@ -189,6 +195,7 @@ test(
     expect(troubles.filter((one) => !isExpected(one)).map(describeTrouble)).toEqual([]);
     expect(troubles.filter(isExpected).map(({ type }) => type)).toEqual(['trouble:began', 'trouble:ended']);
     expect(alarms).toEqual([]);
+    expect(await readReplacements(home)).toEqual([]);
   },
   3 * ROUNDS * ROUND_MS + 300_000,
 );

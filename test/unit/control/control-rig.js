@@ -4,6 +4,7 @@ import { emptyDesired } from '../../../daemon/control/state/desired.js';
 import { createEnvironment } from '../../../daemon/control/spawn/environment.js';
 import { createSecrets } from '../../../daemon/control/spawn/secrets.js';
 import { createTriggers } from '../../../daemon/control/triggers/triggers.js';
+import { createHealth } from '../../../daemon/control/health/health.js';
 import { createTroubles } from '../../../daemon/control/troubles/troubles.js';
 import { homePaths } from '../../../lib/shared/paths.js';
 import { NclustError } from '../../../lib/shared/errors.js';
@@ -84,6 +85,7 @@ export function createRig({ seed = 0 } = {}) {
     behaveNext: null,
     /** Finds the code that blocks an event loop. */
     takeFrame: async () => null,
+    connections: () => ({ isInspected: false, hasInput: true }),
     /** Makes the metrics. Default: none. */
     makeMetrics: null,
     /** Control's own installation. */
@@ -211,6 +213,11 @@ export function createRig({ seed = 0 } = {}) {
             metrics,
             past: rig.noted,
             takeFrame: (id, instanceId) => rig.takeFrame(id, instanceId),
+            health: createHealth({
+              control: rig.control,
+              replace: (...about) => rig.triggers.replace(...about),
+              readTables: (pids) => new Map(pids.map((pid) => [pid, rig.connections(pid)])),
+            }),
             lookAt: () => ({ atMono: clock.nowMs(), state: 'R', cpuMs: clock.nowMs(), delayMs: 0 }),
           })
         : { list: () => [], bySlot: () => () => [], close: () => {} };

@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs, { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { createHolderFinder } from '../../../../daemon/control/host/socket-holder.js';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createHolderFinder, readConnections } from '../../../../daemon/control/host/socket-holder.js';
+import { takePort } from '../../../helpers/ports.js';
 
 test.runIf(process.platform === 'linux')(
   'the holder of a port is found even if the search has to wait for a CPU',
@@ -126,3 +127,38 @@ test.runIf(process.platform === 'linux')(
     });
   },
 );
+
+describe.runIf(process.platform === 'linux')('readConnections()', () => {
+  /** @param {number} port */
+  async function open(port) {
+    const client = connect(port, '127.0.0.1');
+    onTestFinished(() => void client.destroy());
+    await once(client, 'connect');
+    return client;
+  }
+
+  test('finds what a process has not read, and not what it has', async () => {
+    const code =
+      "require('net').createServer({ pauseOnConnect: true }, (client) => client.once('error', () => {}))" +
+      ".listen(0, '127.0.0.1', function () { console.log(this.address().port) })";
+    const app = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void app.kill());
+    const [line] = await once(app.stdout, 'data');
+    const read = () => readConnections([app.pid]).get(app.pid);
+    const client = await open(Number(line));
+    expect(read()).toEqual({ isInspected: false, hasInput: false });
+    client.write('hello');
+    await vi.waitFor(() => expect(read()).toEqual({ isInspected: false, hasInput: true }));
+  });
+
+  test('finds a debugger', async () => {
+    const port = await takePort();
+    const app = spawn(process.execPath, [`--inspect=127.0.0.1:${port}`, '-e', 'setInterval(() => {}, 1e6)'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    onTestFinished(() => void app.kill());
+    await once(app.stderr, 'data');
+    await open(port);
+    await vi.waitFor(() => expect(readConnections([app.pid]).get(app.pid)).toMatchObject({ isInspected: true }));
+  });
+});
