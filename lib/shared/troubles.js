@@ -25,8 +25,9 @@
  */
 
 /**
- * When the instance is replaced, if it does not recover by then, or why it is not replaced. loading:
- * its main module. harmless: no request waits for it. brake: others were replaced a short time ago.
+ * When the instance is replaced, unless it recovers. Or why it is not replaced. loading: it loads
+ * its main module. harmless: no request waits for it. brake: others were replaced a short time
+ * ago.
  * @typedef {{ atMs: number }
  *   | { held: 'machine' | 'inspected' | 'loading' | 'shared' | 'harmless' | 'brake' }} Replacement
  */

@@ -9,7 +9,7 @@ import { BRAKE_MS, describeIllness, judgeHealth } from './verdict.js';
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { Signs } from './verdict.js' */
 
-/** Less is no sign. */
+/** Shorter delays are usual. */
 const SUSPECT_MS = 1_000;
 
 /** @typedef {ReturnType<typeof createHealth>} Health */

@@ -95,7 +95,7 @@ function findSign(worker, nowMs) {
   return wallTimes >= WALL_TIMES ? { kind: 'memory-wall', sinceMs: nowMs } : null;
 }
 
-/** What a replacement would not change. @type {Set<WorkerFacts['activity']>} */
+/** The machine or a user causes these. @type {Set<WorkerFacts['activity']>} */
 const OF_THE_MACHINE = new Set(['stopped', 'disk', 'no-cpu']);
 
 /**

@@ -64,7 +64,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {string | null} signalledBy  The last command that sent a signal.
  * @property {number} [cpuMs]
  * @property {Promise<void>} [breakIn]  nclust has its inspector open. Resolves at the end.
- * @property {boolean} [isHung]  It is to be replaced, because its event loop has been blocked for long.
+ * @property {boolean} [isHung]  It is to be replaced, and its event loop is blocked.
  * @property {number} [snapshots]  Snapshots in progress. They block the program and take memory.
  */
 
@@ -84,8 +84,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {boolean} [isGated]  The process was started behind a gate.
  * @property {boolean} [hasSecretInspector]  Only control learns the address of its inspector.
  * @property {true} [hasNoChannel]  The process was started without an IPC channel and the agent.
- * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }}
- *   stop
+ * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }} stop
  */
 
 /**

@@ -7,10 +7,9 @@ import { judge } from './judge.js';
 import { createHttpReader } from './usual.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
-/** @import { Evidence, Kind, Trouble } from '../../../lib/shared/troubles.js' */
+/** @import { Evidence, Kind, Replacement, Trouble } from '../../../lib/shared/troubles.js' */
 /** @import { Control, Parts } from '../context.js' */
 /** @import { Metrics } from '../metrics/metrics.js' */
-/** @import { Health } from '../health/health.js' */
 /** @import { AppFacts } from './facts.js' */
 /** @import { Incidents } from './incidents.js' */
 /** @import { Standings } from './judge.js' */
@@ -34,13 +33,21 @@ const WORKERS_A_TICK = 200;
 /** @typedef {ReturnType<typeof createTroubles>} Troubles */
 
 /**
+ * What replaces instances, and gets the facts of each look.
+ * @typedef {object} Replacer
+ * @property {(apps: AppFacts[], nowMs: number) => void} look
+ * @property {(instanceId: string) => Replacement | null} of
+ * @property {(ms: number) => void} moveTimes  By which the clock of the machine has jumped.
+ */
+
+/**
  * @param {object} o
  * @param {Pick<Control, 'registry' | 'keeper' | 'isHeld' | 'askKeeper' | 'journal'>} o.control
  * @param {Pick<Parts, 'clock' | 'eventLog' | 'logs' | 'managerLog' | 'settings'>} o.parts
  * @param {Pick<Metrics, 'sources' | 'addActivities' | 'moveTimes' | 'history' | 'onTick'>} o.metrics
  * @param {LoggedEvent[]} o.past  Oldest first.
  * @param {Parameters<typeof createFrames>[0]['take']} o.takeFrame
- * @param {Health} o.health  Sees the facts of each look.
+ * @param {Replacer} o.health
  * @param {typeof lookAtActivity} [o.lookAt]
  */
 export function createTroubles({ control, parts, metrics, past, takeFrame, health, lookAt = lookAtActivity }) {

@@ -125,15 +125,15 @@ test.each(BRAKES)('the brake after replacements: %s', (_, o, isBraked) => {
   else expect(verdict).toHaveProperty('atMs');
 });
 
-describe('time that an excuse explains', () => {
-  test('does not count after it', () => {
+describe('an excuse', () => {
+  test('the time of an excuse does not count when it is over', () => {
     const stopped = judgeHealth(app([blocked(60 * S, { activity: 'stopped' })]), new Map(), NOW);
     expect(stopped.signs.get('i0')).toEqual({ kind: 'loop-blocked', sinceMs: NOW });
     const goesOn = judgeHealth(app([blocked(61 * S)]), stopped.signs, NOW + S);
     expect(goesOn.verdicts.get('i0')).toEqual({ atMs: NOW + 30 * S });
   });
 
-  test('is not forgotten if the sign becomes another one', () => {
+  test('the time of an excuse does not count for another sign', () => {
     const stopped = judgeHealth(app([blocked(60 * S, { activity: 'stopped' })]), new Map(), NOW);
     const other = judgeHealth(app([{ poolWaitMs: 50 * S }]), stopped.signs, NOW + S);
     expect(other.verdicts.get('i0')).toEqual({ atMs: NOW + 30 * S });

@@ -137,7 +137,7 @@ describe.runIf(process.platform === 'linux')('readConnections()', () => {
     return client;
   }
 
-  test('finds what a process has not read, and not what it has', async () => {
+  test('input that a process has not read is found', async () => {
     const code =
       "require('net').createServer({ pauseOnConnect: true }, (client) => client.once('error', () => {}))" +
       ".listen(0, '127.0.0.1', function () { console.log(this.address().port) })";
@@ -151,7 +151,7 @@ describe.runIf(process.platform === 'linux')('readConnections()', () => {
     await vi.waitFor(() => expect(read()).toEqual({ isInspected: false, hasInput: true }));
   });
 
-  test('finds a debugger', async () => {
+  test('a debugger that is attached to a process is found', async () => {
     const port = await takePort();
     const app = spawn(process.execPath, [`--inspect=127.0.0.1:${port}`, '-e', 'setInterval(() => {}, 1e6)'], {
       stdio: ['ignore', 'ignore', 'pipe'],
