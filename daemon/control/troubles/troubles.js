@@ -33,7 +33,7 @@ const WORKERS_A_TICK = 200;
 /** @typedef {ReturnType<typeof createTroubles>} Troubles */
 
 /**
- * What replaces instances, and gets the facts of each look.
+ * Replaces instances; the judge gives it the facts of each look.
  * @typedef {object} Replacer
  * @property {(apps: AppFacts[], nowMs: number) => void} look
  * @property {(instanceId: string) => Replacement | null} of
