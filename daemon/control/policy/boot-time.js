@@ -43,11 +43,13 @@ export function ageOf({ readiness, nowMs }) {
 }
 
 /**
- * If the old instance has stopped before the new one started, a long soak only lengthens the time
- * with one instance less.
+ * An instance that knows when it is ready does not have to show it by its age. If the old instance
+ * has stopped before the new one started, a long soak only lengthens the time with one instance
+ * less.
  * @param {Context} context
  */
 export function soakMs({ policy, readiness }) {
+  if (readiness.hasSentReady) return 0;
   return readiness.isAlone ? Math.min(policy.minUptimeMs, SHORT_UPTIME_MS) : policy.minUptimeMs;
 }
 

@@ -111,6 +111,7 @@ export const EVENTS = /** @type {const} */ ([
  * @property {boolean | null} isProgressing  Between the last two looks, its processes used the CPU
  *   or files. Null: not known.
  * @property {boolean} mayListenOutside  It may listen on a socket that the keeper does not know.
+ * @property {boolean} [hasSentReady]  It has sent `ready`, as its settings demand.
  * @property {boolean} isAlone  It listens, and no old instance of its slot runs beside it.
  * @property {boolean} cannotListen  A cluster worker whose listen() failed.
  * @property {boolean} isAddressRefused  Another process has the address, or only root may

@@ -31,6 +31,7 @@ export function readReadiness(registry, seat) {
     gate: findGate(registry, seat, isProbationary, instance),
     ...findMissing(registry, seat, isProbationary, instance),
     isProgressing: instance?.isProgressing ?? null,
+    hasSentReady: seat.spec?.waitReady === true && instance?.isReady === true,
     mayListenOutside: seat.spec?.mode !== 'cluster',
     isAlone: instance !== null && isListening(instance) && !mayRunBeside(seat, instance),
     startedAtMs,

@@ -139,3 +139,14 @@ describe('a server that the keeper does not know', () => {
     expect(await rig.list()).toMatchObject([{ status: 'waiting restart', unstableRestarts: 1 }]);
   });
 });
+
+test('the canary of an app with wait_ready is admitted as soon as it has sent "ready" and answers', async () => {
+  behave({ listensAfterMs: 10, readyAfterMs: 60 });
+  void start({ minUptimeMs: 1_000 });
+  await rig.turn(2_000);
+  const request = watch(rig.call('reload', { targets: ['api'] }));
+  await rig.turn(50);
+  expect(rig.keeper.requests.filter(({ verb }) => verb === 'admit')).toEqual([]);
+  await rig.turn(200);
+  expect(request.state).toBe('done');
+});
