@@ -32,7 +32,11 @@ export async function measureReloadTime({ runs }) {
 }
 
 async function reloadMs(name, runs, flags) {
-  const service = await openService(name, { workers: WORKERS, env: { BOOT_MS: String(BOOT_MS), SENDS_READY: '1' }, flags });
+  const service = await openService(name, {
+    workers: WORKERS,
+    env: { BOOT_MS: String(BOOT_MS), SENDS_READY: '1' },
+    flags,
+  });
   try {
     const times = [];
     for (let run = 0; run <= runs; run += 1) times.push(await timed(service.reload));
