@@ -343,6 +343,8 @@ export interface Nclust {
   restart(what: Targets | ConfigExport, o?: ChangeOptions & RestartChoice): Promise<SlotStatus[]>;
   /** Replaces the processes without losing a request. */
   reload(what: Targets | ConfigExport, o?: ChangeOptions & RestartChoice): Promise<SlotStatus[]>;
+  /** Ends a reload whose rollback window is open: the old processes serve again. */
+  rollback(targets: Targets, o?: ChangeOptions): Promise<SlotStatus[]>;
   /** Makes the running state equal to a config. With `dryRun`, only returns the plan. */
   apply(
     config: ConfigExport | string,

@@ -148,6 +148,15 @@ export class Nclust {
     return this.#calls.call('reload', o, (ask) => restartOrReload(ask, 'reload', what, o));
   }
 
+  /**
+   * @param {Targets} targets
+   * @param {ChangeOptions} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
+  rollback(targets, o = {}) {
+    return this.#calls.call('rollback', o, (ask) => requestForTargets(ask, 'rollback', targets));
+  }
+
   /** @type {Api['apply']} */
   apply(what, o = {}) {
     return this.#calls.call('apply', o, (ask) => applySpecs(ask, what, o));

@@ -13,6 +13,7 @@ import {
 } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
 import { beginReload } from '../requests/reload.js';
+import { beginRollback } from '../requests/rollback.js';
 import {
   changeSpecs,
   keepStopped,
@@ -125,6 +126,12 @@ export const changes = {
       name,
     });
     return { slots: await awaitStatuses(context, receipt, client, o) };
+  },
+
+  /** @type {MethodBody} */
+  async rollback(context, params, client) {
+    const { targets, token, ...o } = readParams({ ...CHANGE_PARAMS, targets: texts }, params);
+    return { slots: await awaitStatuses(context, beginRollback(context, { token, targets }), client, o) };
   },
 
   /** @type {MethodBody} */

@@ -121,14 +121,14 @@ function slotOutcome(registry, id, generation, method) {
 
 /**
  * Whether the request still has to replace an old instance of the slot, for example a parked or
- * draining instance. An update replaces only orphans of the old keeper. Methods other than reload,
- * apply and update do not wait for old instances.
+ * draining instance. An update replaces only orphans of the old keeper. Only reload,
+ * rollback, apply and update wait for the other instances.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  * @param {string} method
  */
 function isReplacing(registry, { id, former }, method) {
-  if (method === 'reload' || method === 'apply') return Boolean(former) || listSeatsOfSlot(registry, id).length > 1;
+  if (method === 'reload' || method === 'rollback' || method === 'apply') return Boolean(former) || listSeatsOfSlot(registry, id).length > 1;
   return (
     method === 'update' &&
     [...registry.instances.values()].some((instance) => instance.label.id === id && instance.isOrphan)

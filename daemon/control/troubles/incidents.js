@@ -51,7 +51,12 @@ const ON_EVENT = {
   },
   'rollout:done': (before) => (before.deploy ? NO_INCIDENTS : before),
   'rollout:halted': (before, event) => (before.deploy ? { ...before, deploy: null, rollout: event } : before),
-  'rollout:rolled-back': (before, event) => ({ ...before, deploy: null, rollout: event }),
+  // A user who has called `rollback` knows of it.
+  'rollout:rolled-back': (before, event) => ({
+    ...before,
+    deploy: null,
+    rollout: event.by === 'rollback' ? null : event,
+  }),
   'trigger:failed': (before, event) => ({ ...before, failedTrigger: event }),
   'limit:memory': (before, event) => ({ ...before, overLimit: [...before.overLimit, event].slice(-OVER_LIMIT_KEPT) }),
   died(before, event) {

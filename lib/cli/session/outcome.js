@@ -15,6 +15,7 @@ export const VERBS = {
   delete: ['Deleting', 'Deleted'],
   reload: ['Reloading', 'Reloaded'],
   restart: ['Restarting', 'Restarted'],
+  rollback: ['Rolling back', 'Rolled back'],
   scale: ['Scaling', 'Scaled'],
   start: ['Starting', 'Started'],
   stop: ['Stopping', 'Stopped'],

@@ -91,6 +91,14 @@ export const APPS = [
     load: load(() => import('../../commands/apps/restart.js'), 'reload', changeSummary),
   },
   {
+    name: 'rollback',
+    words: TARGETS,
+    help: 'end a reload whose rollback window is open, and let the old instances serve again',
+    options: [NO_WAIT],
+    examples: ['nclust rollback api'],
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'rollBack', changeSummary),
+  },
+  {
     name: 'delete',
     aliases: ['del'],
     words: TARGETS_OR_FILE,

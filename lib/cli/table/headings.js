@@ -3,7 +3,7 @@
  * @type {[heading: string, commands: string[]][]}
  */
 export const HEADINGS = [
-  ['Apps:', ['start', 'stop', 'restart', 'reload', 'delete', 'scale']],
+  ['Apps:', ['start', 'stop', 'restart', 'reload', 'rollback', 'delete', 'scale']],
   [
     'Status and diagnosis:',
     [

@@ -44,6 +44,12 @@ export async function scale(context, [word, instances]) {
 }
 
 /** @type {Command} */
+export async function rollBack(context, words) {
+  const { targets } = await reachListed(context, words);
+  return change(context, 'rollback', { targets }, words);
+}
+
+/** @type {Command} */
 export async function reset(context, words) {
   const { client, targets } = await reachListed(context, words);
   const { slots } = await client.request('reset', { targets, token: newToken() });

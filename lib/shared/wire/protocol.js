@@ -28,6 +28,7 @@ export const METHODS = /** @type {const} */ ([
   'reset',
   'signal',
   'reload',
+  'rollback',
   'restartFromFile',
   'apply',
   'save',

@@ -392,3 +392,52 @@ describe('if the keeper dies during the window', () => {
     expect(request.error.message).toContain('Instances 0, 1 run the new code.');
   });
 });
+
+describe('nclust rollback', () => {
+  const rollback = () => watch(rig.call('rollback', { targets: ['api'] }));
+
+  test('the parked instances serve again at once, the new ones leave, and the reload names the reason', async () => {
+    const request = reload();
+    await rig.turn(5_000);
+    const old = of('1');
+    const back = rollback();
+    await rig.turn(2_000);
+    expect(back.state).toBe('done');
+    expect(request.error).toMatchObject({
+      code: 'ERR_NCLUST_ROLLED_BACK',
+      message: expect.stringContaining('was rolled back: nclust rollback was called'),
+    });
+    expect(rig.keeper.alive.map(({ instanceId, isParked }) => [instanceId, isParked])).toEqual(
+      old.map(({ instanceId }) => [instanceId, false]),
+    );
+  });
+
+  test('a reload that has replaced only some instances can be rolled back', async () => {
+    const { behave } = rig.keeper;
+    rig.keeper.behave = (child) => ({ ...behave(child), ...(child.label.slot === 1 ? { bootsAfterMs: 60_000 } : {}) });
+    reload();
+    await rig.turn(3_000);
+    expect(of('2')).toHaveLength(2);
+    const back = rollback();
+    await rig.turn(2_000);
+    expect([back.state, of('1').length, of('2').length]).toEqual(['done', 2, 0]);
+  });
+
+  test('without an open window nothing changes', async () => {
+    const before = rig.control.registry.desired;
+    await expect(rig.call('rollback', { targets: ['api'] })).rejects.toMatchObject({
+      code: 'ERR_NCLUST_NO_ROLLBACK',
+      hint: 'Put the old code back, then: nclust reload api',
+    });
+    expect(rig.control.registry.desired).toBe(before);
+  });
+
+  test('a repeated request is answered like the first one', async () => {
+    reload();
+    await rig.turn(5_000);
+    const token = 'again';
+    await Promise.all([rig.call('rollback', { targets: ['api'], token }), rig.turn(2_000)]);
+    await Promise.all([rig.call('rollback', { targets: ['api'], token }), rig.turn(100)]);
+    expect(rig.events.filter(({ event }) => event === 'rollout-rolled-back')).toHaveLength(1);
+  });
+});
