@@ -28,15 +28,6 @@ const OF_PM2 = {
   '--machine-name': VENDOR,
 };
 
-/** Commands that some users expect, with what to do instead. */
-const EXPECTED = new Map([
-  [
-    'rollback',
-    'Put the old code back, then: nclust reload <app>. A reload that goes back automatically: nclust reload <app> ' +
-      '--rollback-window 30s. A release of nclust deploy: nclust deploy <environment> revert',
-  ],
-]);
-
 /**
  * Suggestions for an unknown command. They stop and overwrite nothing, because a tired user runs a
  * suggestion without reading it.
@@ -70,7 +61,7 @@ export function usageError({ code, message }, argv) {
 /** @param {string} word */
 export function unknownCommandError(word) {
   return new NclustError('ERR_NCLUST_USAGE', `unknown command '${word}'.`, {
-    hint: EXPECTED.get(word) ?? [suggest(word), 'nclust help'].filter((part) => part !== '').join(' '),
+    hint: [suggest(word), 'nclust help'].filter((part) => part !== '').join(' '),
   });
 }
 

@@ -128,7 +128,8 @@ function slotOutcome(registry, id, generation, method) {
  * @param {string} method
  */
 function isReplacing(registry, { id, former }, method) {
-  if (method === 'reload' || method === 'rollback' || method === 'apply') return Boolean(former) || listSeatsOfSlot(registry, id).length > 1;
+  if (method === 'reload' || method === 'rollback' || method === 'apply')
+    return Boolean(former) || listSeatsOfSlot(registry, id).length > 1;
   return (
     method === 'update' &&
     [...registry.instances.values()].some((instance) => instance.label.id === id && instance.isOrphan)

@@ -31,7 +31,9 @@ export function beginRollback({ control, parts }, { token, targets }) {
 function assertWindow({ spec: { name }, rollout }) {
   if (rollout.isGuarded && rollout.windowMs) return;
   throw new NclustError('ERR_NCLUST_NO_ROLLBACK', `"${name}" has no open rollback window.`, {
-    hint: `Put the old code back, then: nclust reload ${shellQuote(name)}`,
+    hint:
+      `Put the old code back, then: nclust reload ${shellQuote(name)}. ` +
+      'A release of nclust deploy: nclust deploy <environment> revert',
     data: { name },
   });
 }

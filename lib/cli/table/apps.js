@@ -93,6 +93,7 @@ export const APPS = [
   {
     name: 'rollback',
     words: TARGETS,
+    brief: 'let the old instances serve again, while a rollback window is open',
     help: 'end a reload whose rollback window is open, and let the old instances serve again',
     options: [NO_WAIT],
     examples: ['nclust rollback api'],

@@ -150,14 +150,6 @@ describe('a command line that is wrong', () => {
       /^nclust: unknown command 'lgos'\.\nnext: Did you mean logs\? nclust help\n$/,
     ],
     [
-      'gets the ways to go back in place of rollback',
-      ['rollback', 'api'],
-      pattern(
-        /^nclust: unknown command 'rollback'\.\n/,
-        /next: .*reload <app>\..*--rollback-window 30s\..*<environment> revert\n$/,
-      ),
-    ],
-    [
       'is told who changes the number of instances',
       ['reload', 'api', '-i', '4'],
       /'-i'\.\nnext: .*nclust scale <app> <number>\n$/,

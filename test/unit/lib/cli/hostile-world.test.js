@@ -22,6 +22,7 @@ const WORDS = {
   stop: ['api'],
   restart: [`app.js${IN_FILE}`],
   reload: ['api'],
+  rollback: ['api'],
   delete: ['api'],
   reset: ['api'],
   scale: ['api', '2'],
