@@ -93,7 +93,7 @@ export const APPS = [
   {
     name: 'rollback',
     words: TARGETS,
-    brief: 'let the old instances serve again, while a rollback window is open',
+    brief: 'let the old instances of a reload serve again',
     help: 'end a reload whose rollback window is open, and let the old instances serve again',
     options: [NO_WAIT],
     examples: ['nclust rollback api'],

@@ -173,9 +173,19 @@ export const ANSWERS = {
   }),
   settings: () => ({ settings: [{ key: 'web.listen', value: evil('x'), isSet: true, help: evil('y') }] }),
   ...Object.fromEntries(
-    ['start', 'stop', 'restart', 'reload', 'delete', 'restartFromFile', 'scale', 'reset', 'signal', 'resurrect'].map(
-      (name) => [name, changed],
-    ),
+    [
+      'start',
+      'stop',
+      'restart',
+      'reload',
+      'rollback',
+      'delete',
+      'restartFromFile',
+      'scale',
+      'reset',
+      'signal',
+      'resurrect',
+    ].map((name) => [name, changed]),
   ),
 };
 
