@@ -32,6 +32,9 @@ const DOING = {
 
 /** Why an instance is not replaced. @type {Record<string, string>} */
 const HELD = {
+  machine: 'the machine or a signal stops it',
+  loading: 'it loads its main module',
+  failed: 'the last try failed',
   inspected: 'a debugger looks into it',
   shared: 'other instances have the same fault',
   harmless: 'no request waits for it',

@@ -27,9 +27,10 @@
 /**
  * When the instance is replaced, unless it recovers. Or why it is not replaced. loading: it loads
  * its main module. harmless: no request waits for it. brake: others were replaced a short time
- * ago.
+ * ago. failed: the new instance did not start.
  * @typedef {{ atMs: number }
- *   | { held: 'machine' | 'inspected' | 'loading' | 'shared' | 'harmless' | 'brake' }} Replacement
+ *   | { held: 'machine' | 'inspected' | 'loading' | 'shared' | 'harmless' | 'brake' | 'failed' }}
+ *   Replacement
  */
 
 /**

@@ -1,69 +1,83 @@
 import { readConnections } from '../host/socket-holder.js';
+import { waitsForDisk } from '../host/activity-kind.js';
 import { getSlotHistory } from '../state/registry.js';
-import { BRAKE_MS, describeIllness, judgeHealth } from './verdict.js';
+import { BRAKE_MS, describeIllness, findSign, judgeHealth } from './verdict.js';
 
 /** @import { Replacement } from '../../../lib/shared/troubles.js' */
 /** @import { Control } from '../context.js' */
+/** @import { DesiredApp } from '../state/desired.js' */
+/** @import { Due } from '../triggers/triggers.js' */
 /** @import { AppFacts } from '../troubles/facts.js' */
 /** @import { WorkerFacts } from '../troubles/worker-facts.js' */
-/** @import { DesiredApp } from '../state/desired.js' */
-/** @import { Signs } from './verdict.js' */
-
-/** Shorter delays are usual. */
-const SUSPECT_MS = 1_000;
-
-/** @typedef {ReturnType<typeof createHealth>} Health */
+/** @import { Patient, Signs } from './verdict.js' */
 
 /**
  * Replaces instances that cannot serve by their own fault.
  * @param {object} o
  * @param {Pick<Control, 'registry'>} o.control
- * @param {(name: string, id: number, o: { reason: string, isDue: () => boolean }) => void} o.replace
- *   isDue: whether it is still to be replaced when its turn comes.
+ * @param {(name: string, id: number, due: Due) => void} o.replace
  * @param {typeof readConnections} [o.readTables]
+ * @param {typeof waitsForDisk} [o.isInDiskWait]
  */
-export function createHealth({ control: { registry }, replace, readTables = readConnections }) {
+export function createHealth({
+  control: { registry },
+  replace,
+  readTables = readConnections,
+  isInDiskWait = waitsForDisk,
+}) {
   /** @type {Signs} */
   let signs = new Map();
   /** @type {Map<string, Replacement>} */
   let verdicts = new Map();
-  /** When a replacement was asked for, by instance. @type {Map<string, { name: string, atMs: number }>} */
+  /** Replacements that were asked for, by instance. @type {Map<string, { id: number, atMs: number, hasFailed: boolean }>} */
   const requests = new Map();
+  /** @type {Set<string>} */
+  let hung = new Set();
+  /** What was before this control is not known. @type {number | null} */
+  let firstMs = null;
 
   /**
-   * @param {DesiredApp} app
-   * @param {WorkerFacts[]} workers
-   * @param {number} nowMs
+   * @param {WorkerFacts} worker
+   * @param {ReturnType<typeof readTables>} tables
+   * @returns {Patient}
    */
-  function assess(app, workers, nowMs) {
-    const online = workers.filter(({ status, instanceId }) => status === 'online' && instanceId !== null);
-    const find = (/** @type {WorkerFacts} */ { instanceId }) => registry.instances.get(instanceId ?? '');
-    const tables = readTables(online.filter(isSuspect).map(({ pid }) => pid));
-    const patients = online.map((worker) => ({
+  function examine(worker, tables) {
+    const instance = registry.instances.get(worker.instanceId ?? '');
+    const { isInspected = false, hasInput = false } = tables.get(worker.pid) ?? {};
+    return {
       worker,
-      isBooted: (find(worker)?.bootedAtMs ?? null) !== null,
-      isInspected: tables.get(worker.pid)?.isInspected === true || (find(worker)?.snapshots ?? 0) > 0,
-      hasInput: tables.get(worker.pid)?.hasInput === true,
-    }));
-    const { mode, hangTimeoutMs } = app.spec;
-    const isRecent = (/** @type {number} */ atMs) => Math.abs(nowMs - atMs) < BRAKE_MS;
-    for (const [id, { atMs }] of requests) if (!isRecent(atMs)) requests.delete(id);
-    const asked = new Set([...requests].flatMap(([id, { name }]) => (name === app.spec.name ? id : [])));
-    // An earlier control may have asked for these.
-    const replaced = app.slots
-      .flatMap(({ id }) => getSlotHistory(registry, id).deaths)
-      .filter(({ cause, atMs }) => cause === 'unhealthy' && isRecent(atMs)).length;
-    return judgeHealth({ patients, isCluster: mode === 'cluster', hangTimeoutMs, asked, replaced }, signs, nowMs);
+      isBooted: (instance?.bootedAtMs ?? null) !== null,
+      isInspected: isInspected || (instance?.snapshots ?? 0) > 0,
+      hasInput,
+      isInDiskWait: tables.has(worker.pid) && isInDiskWait(worker.pid),
+    };
   }
 
   /**
-   * @param {string} instanceId
-   * @param {typeof verdicts} found
+   * @param {DesiredApp} app
+   * @param {Patient[]} patients
    * @param {number} nowMs
    */
-  function isDue(instanceId, found, nowMs) {
-    const verdict = found.get(instanceId);
-    return verdict !== undefined && 'atMs' in verdict && verdict.atMs <= nowMs && !requests.has(instanceId);
+  function assess({ spec: { mode, hangTimeoutMs }, slots }, patients, nowMs) {
+    const isRecent = (/** @type {number} */ atMs) => Math.abs(nowMs - atMs) < BRAKE_MS;
+    for (const [instanceId, { atMs }] of requests) if (!isRecent(atMs)) requests.delete(instanceId);
+    const asked = new Map([...requests].filter(([, request]) => slots.some(({ id }) => id === request.id)));
+    // An earlier control may have asked for these.
+    const replaced = slots
+      .flatMap(({ id }) => getSlotHistory(registry, id).deaths)
+      .filter(({ cause, atMs }) => cause === 'unhealthy' && isRecent(atMs)).length;
+    const wanted = slots.filter(({ want }) => want === 'up').length;
+    return judgeHealth(
+      { patients, wanted, isCluster: mode === 'cluster', hangTimeoutMs, asked, replaced },
+      { signs, fromMs: firstMs ?? nowMs },
+      nowMs,
+    );
+  }
+
+  /** @param {string} instanceId */
+  function getDueMs(instanceId) {
+    const verdict = verdicts.get(instanceId);
+    return verdict && 'atMs' in verdict ? verdict.atMs : Infinity;
   }
 
   /**
@@ -73,15 +87,27 @@ export function createHealth({ control: { registry }, replace, readTables = read
   function ask(worker, nowMs) {
     const { name, id } = worker;
     const instanceId = /** @type {string} */ (worker.instanceId);
-    requests.set(instanceId, { name, atMs: nowMs });
-    markHung(instanceId);
-    replace(name, id, { reason: describeIllness(worker, nowMs), isDue: () => signs.has(instanceId) });
+    const request = { id, atMs: nowMs, hasFailed: false };
+    requests.set(instanceId, request);
+    replace(name, id, {
+      reason: describeIllness(worker, nowMs),
+      isDue: () => getDueMs(instanceId) < Infinity,
+      onEnd(end) {
+        request.hasFailed = end === 'failed';
+        if (end === 'nothing') requests.delete(instanceId);
+      },
+    });
   }
 
-  /** @param {string} instanceId */
-  function markHung(instanceId) {
-    const instance = registry.instances.get(instanceId);
-    if (instance) instance.isHung = signs.get(instanceId)?.kind === 'loop-blocked';
+  /** @param {number} nowMs */
+  function markHung(nowMs) {
+    const isHung = (/** @type {string} */ id) => signs.get(id)?.kind === 'loop-blocked' && getDueMs(id) <= nowMs;
+    const next = new Set([...signs.keys()].filter(isHung));
+    for (const instanceId of new Set([...hung, ...next])) {
+      const instance = registry.instances.get(instanceId);
+      if (instance) instance.isHung = next.has(instanceId);
+    }
+    hung = next;
   }
 
   return {
@@ -90,38 +116,38 @@ export function createHealth({ control: { registry }, replace, readTables = read
      * @param {number} nowMs
      */
     look(apps, nowMs) {
+      firstMs ??= nowMs;
+      const online = apps.map(({ workers }) =>
+        workers.filter(({ status, instanceId }) => status === 'online' && instanceId !== null),
+      );
+      const sick = online.flatMap((workers) => workers.filter((worker) => findSign(worker, nowMs)));
+      const tables = readTables(sick.map(({ pid }) => pid));
       /** @type {Signs} */
-      const nextSigns = new Map();
-      /** @type {typeof verdicts} */
-      const nextVerdicts = new Map();
-      const due = [];
-      for (const [at, { workers }] of apps.entries()) {
-        if (!workers.some(isSuspect)) continue;
-        const app = registry.desired.apps[at];
-        const found = assess(app, workers, nowMs);
-        for (const [id, sign] of found.signs) nextSigns.set(id, sign);
-        for (const [id, verdict] of found.verdicts) nextVerdicts.set(id, verdict);
-        const worker = workers.find(({ instanceId }) => isDue(instanceId ?? '', found.verdicts, nowMs));
-        if (worker && !app.rollout.isGuarded) due.push(worker);
+      const found = new Map();
+      verdicts = new Map();
+      for (const [at, workers] of online.entries()) {
+        if (!workers.some((worker) => sick.includes(worker))) continue;
+        const patients = workers.map((worker) => examine(worker, tables));
+        const own = assess(registry.desired.apps[at], patients, nowMs);
+        for (const [instanceId, sign] of own.signs) found.set(instanceId, sign);
+        for (const [instanceId, verdict] of own.verdicts) verdicts.set(instanceId, verdict);
       }
-      signs = nextSigns;
-      verdicts = nextVerdicts;
-      for (const instanceId of requests.keys()) markHung(instanceId);
-      for (const worker of due) ask(worker, nowMs);
+      signs = found;
+      markHung(nowMs);
+      for (const [at, workers] of online.entries()) {
+        const due = workers.find(
+          ({ instanceId }) => getDueMs(instanceId ?? '') <= nowMs && !requests.has(instanceId ?? ''),
+        );
+        if (due && !registry.desired.apps[at].rollout.isGuarded) ask(due, nowMs);
+      }
     },
     /** @param {string} instanceId @returns {Replacement | null} */
     of: (instanceId) => verdicts.get(instanceId) ?? null,
     /** @param {number} ms  By which the clock of the machine has jumped. */
     moveTimes(ms) {
-      signs = new Map([...signs].map(([id, sign]) => [id, { ...sign, sinceMs: sign.sinceMs + ms }]));
+      signs = new Map([...signs].map(([instanceId, sign]) => [instanceId, { ...sign, sinceMs: sign.sinceMs + ms }]));
+      for (const request of requests.values()) request.atMs += ms;
+      if (firstMs !== null) firstMs += ms;
     },
   };
-}
-
-/**
- * Cheap, because it is asked for each instance in each look.
- * @param {WorkerFacts} worker
- */
-function isSuspect({ reportAgeMs, poolWaitMs, wallTimes }) {
-  return (reportAgeMs ?? 0) > SUSPECT_MS || (poolWaitMs ?? 0) > SUSPECT_MS || wallTimes > 0;
 }

@@ -23,6 +23,7 @@ const ANSWERED_MS = 30_000;
  * @property {boolean} isBooted
  * @property {boolean} isInspected  A debugger is attached, or nclust takes a snapshot of its heap.
  * @property {boolean} hasInput  Data from a client waits in one of its connections.
+ * @property {boolean} isInDiskWait  One of its threads waits for a disk.
  */
 
 /** @typedef {{ kind: 'loop-blocked' | 'pool-stuck' | 'memory-wall', sinceMs: number }} Sign */
@@ -32,40 +33,51 @@ const ANSWERED_MS = 30_000;
 /**
  * @param {object} app
  * @param {Patient[]} app.patients  All that are online.
+ * @param {number} app.wanted  The number of instances that should be online.
  * @param {boolean} app.isCluster
  * @param {number | null} app.hangTimeoutMs  0: never. Null: not set.
- * @param {ReadonlySet<string>} app.asked  Instances for which a replacement was asked in the last BRAKE_MS.
+ * @param {ReadonlyMap<string, { hasFailed: boolean }>} app.asked  By instance: replacements that were
+ *   asked for in the last BRAKE_MS.
  * @param {number} app.replaced  Instances that were replaced in that time.
- * @param {Signs} before
+ * @param {{ signs: Signs, fromMs: number }} before  `fromMs`: what was earlier is not known.
  * @param {number} nowMs
  * @returns {{ signs: Signs, verdicts: Map<string, Replacement> }}  By instance.
  */
-export function judgeHealth({ patients, isCluster, hangTimeoutMs, asked, replaced }, before, nowMs) {
+export function judgeHealth({ patients, wanted, isCluster, hangTimeoutMs, asked, replaced }, before, nowMs) {
   /** @type {Signs} */
   const signs = new Map();
   /** @type {Map<string, Replacement>} */
   const verdicts = new Map();
-  const ill = patients.filter((one) => findSign(one.worker, nowMs));
-  if (ill.length === 0) return { signs, verdicts };
-  const limitMs = hangTimeoutMs ?? (isCluster && patients.length > 1 ? HANG_TIMEOUT_MS : 0);
-  const isShared = ill.length > 1 && 2 * ill.length >= patients.length;
-  const isFull = Math.max(asked.size, replaced) >= Math.max(1, Math.floor(patients.length / BRAKE_PART));
+  const ill = patients.filter(({ worker }) => findSign(worker, nowMs));
+  const limitMs = hangTimeoutMs ?? (isCluster && wanted > 1 ? HANG_TIMEOUT_MS : 0);
+  const failing = ill.length + Math.max(0, wanted - patients.length);
+  const isShared = failing > 1 && 2 * failing >= wanted;
+  const isFull = Math.max(asked.size, replaced) >= Math.max(1, Math.floor(wanted / BRAKE_PART));
   for (const patient of ill) {
-    const { worker } = patient;
-    const id = /** @type {string} */ (worker.instanceId);
-    const sign = /** @type {Sign} */ (findSign(worker, nowMs));
-    const excuse = findExcuse(patient);
-    const known = before.get(id);
-    const knownMs = known?.kind === sign.kind ? known.sinceMs : Math.max(sign.sinceMs, known?.sinceMs ?? 0);
+    const id = /** @type {string} */ (patient.worker.instanceId);
+    const sign = /** @type {Sign} */ (findSign(patient.worker, nowMs));
+    const excuse = findExcuse(patient, sign);
     // Time that an excuse explains does not count.
-    const sinceMs = excuse ? nowMs : knownMs;
+    const sinceMs = excuse ? nowMs : findSince(sign, before.signs.get(id), before.fromMs);
     signs.set(id, { ...sign, sinceMs });
-    const held = excuse ?? (isShared ? 'shared' : isHarmful(patient, sign, nowMs) ? null : 'harmless');
-    const isBraked = isFull && !asked.has(id);
     if (limitMs === 0) continue;
-    verdicts.set(id, held ? { held } : isBraked ? { held: 'brake' } : { atMs: sinceMs + limitMs });
+    const request = asked.get(id);
+    const fault = isShared ? 'shared' : isHarmful(patient, sign, nowMs) ? null : 'harmless';
+    const held = excuse ?? fault ?? (request?.hasFailed ? 'failed' : isFull && !request ? 'brake' : null);
+    verdicts.set(id, held ? { held } : { atMs: sinceMs + limitMs });
   }
   return { signs, verdicts };
+}
+
+/**
+ * @param {Sign} sign
+ * @param {Sign | undefined} known
+ * @param {number} fromMs
+ */
+function findSince(sign, known, fromMs) {
+  // The heap is measured only now and then.
+  if (sign.kind === 'memory-wall' && known?.kind === 'memory-wall') return known.sinceMs;
+  return Math.max(sign.sinceMs, known?.sinceMs ?? fromMs);
 }
 
 /**
@@ -87,7 +99,7 @@ export function describeIllness(worker, nowMs) {
  * @param {number} nowMs
  * @returns {Sign | null}
  */
-function findSign(worker, nowMs) {
+export function findSign(worker, nowMs) {
   const { reportAgeMs, poolWaitMs, wallTimes } = worker;
   if (isBlocked(worker) && isSurelyBlocked(worker))
     return { kind: 'loop-blocked', sinceMs: nowMs - (reportAgeMs ?? 0) };
@@ -100,12 +112,14 @@ const OF_THE_MACHINE = new Set(['stopped', 'disk', 'no-cpu']);
 
 /**
  * @param {Patient} patient
+ * @param {Sign} sign
  * @returns {'machine' | 'inspected' | 'loading' | null}
  */
-function findExcuse({ worker, isBooted, isInspected }) {
+function findExcuse({ worker, isBooted, isInspected, isInDiskWait }, { kind }) {
   if (isInspected) return 'inspected';
   if (!isBooted) return 'loading';
-  return OF_THE_MACHINE.has(worker.activity) ? 'machine' : null;
+  const isOfMachine = kind === 'pool-stuck' ? isInDiskWait : OF_THE_MACHINE.has(worker.activity);
+  return isOfMachine ? 'machine' : null;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { namesIn } from '../../../lib/shared/daemon/files.js';
 import { readProcFile, readStat } from '../../../lib/shared/daemon/home-processes.js';
 import { TICK_OF_CPU_MS } from './processes.js';
 
@@ -44,6 +45,14 @@ export function lookAtActivity(pid, { proc = '/proc', nowMono = () => performanc
 export function readRunDelayMs(pid, proc) {
   const [, delayNs = 0] = readProcFile(pid, 'schedstat', proc).split(' ').map(Number);
   return delayNs / 1e6;
+}
+
+/**
+ * Whether a thread of the process waits for a disk, a network disk too. Linux only.
+ * @param {number} pid
+ */
+export function waitsForDisk(pid) {
+  return namesIn(`/proc/${pid}/task`).some((thread) => readStat(Number(thread), `/proc/${pid}/task`)?.state === 'D');
 }
 
 /**

@@ -106,23 +106,29 @@ export function isListening(pids) {
 /**
  * Linux only: on other systems nothing is known.
  * @param {number[]} pids
- * @returns {Map<number, { isInspected: boolean, hasInput: boolean }>}  isInspected: a debugger is
- *   attached to its inspector. hasInput: it has not read what a client has sent.
+ * @returns {Map<number, Connections>}
+ *
+ * @typedef {object} Connections
+ * @property {boolean} isInspected  A debugger is attached to its inspector.
+ * @property {boolean} hasInput  It has not read what a client has sent.
  */
 export function readConnections(pids) {
   if (pids.length === 0) return new Map();
-  const rows = TCP.tables.flatMap(parseRows).filter(([, , , state]) => state === ESTABLISHED);
+  const rows = TCP.tables.flatMap(parseRows);
   return new Map(
     pids.map((pid) => {
       const own = new Set(listSockets(pid));
-      const inspectors = [...listInspectorPorts(pid), INSPECTOR_PORT];
       const mine = rows.filter(([, , , , , , , , , inode]) => own.has(`socket:[${inode}]`));
-      const isOfInspector = (/** @type {string[]} */ [, local]) => inspectors.includes(parsePort(local));
+      const portsOf = (/** @type {string} */ state, /** @type {string[][]} */ some) =>
+        some.filter((row) => row[3] === state).map(([, local]) => parsePort(local));
+      const inspectors = [...listInspectorPorts(pid), INSPECTOR_PORT];
+      const served = portsOf(TCP.state, mine).filter((port) => !inspectors.includes(port));
+      const isUnread = (/** @type {string[]} */ row) => !row[4].endsWith(':00000000');
       return [
         pid,
         {
-          isInspected: mine.some(isOfInspector),
-          hasInput: mine.some((row) => !isOfInspector(row) && !row[4].endsWith(':00000000')),
+          isInspected: portsOf(ESTABLISHED, mine).some((port) => inspectors.includes(port)),
+          hasInput: portsOf(ESTABLISHED, mine.filter(isUnread)).some((port) => served.includes(port)),
         },
       ];
     }),

@@ -129,8 +129,7 @@ function openSeat(registry, app, { id, generation }) {
  */
 function getCause(registry, { rollout }, id) {
   if (getSlotHistory(registry, id).spawns === 0) return 'start';
-  if (rollout.cause === 'unhealthy') return 'reload';
-  return rollout.cause === 'orphan' || rollout.failure ? null : rollout.cause;
+  return rollout.cause === 'orphan' || rollout.cause === 'unhealthy' || rollout.failure ? null : rollout.cause;
 }
 
 /**

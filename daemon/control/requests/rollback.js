@@ -16,25 +16,31 @@ const REASON = 'nclust rollback was called';
  * @returns {Receipt}  Throws ERR_NCLUST_NO_ROLLBACK, and the errors of mutate() and selectIds().
  */
 export function beginRollback({ control, parts }, { token, targets }) {
-  return control.mutate('rollback', token, (desired) => {
-    const ids = selectIds(desired, targets);
-    const apps = desired.apps.filter(({ slots }) => slots.some(({ id }) => ids.includes(id)));
-    const atMs = parts.clock.nowMs();
-    for (const app of apps) assertWindow(app);
-    for (const { spec, generation } of apps)
-      parts.managerLog('rollout-rolled-back', { app: spec.name, generation, by: 'rollback', reason: REASON });
-    return addAffectedSlots(undo(desired, apps, atMs));
+  /** @type {DesiredApp[]} */
+  let apps = [];
+  const receipt = control.mutate('rollback', token, (desired) => {
+    apps = selectOpen(desired, selectIds(desired, targets));
+    return addAffectedSlots(undo(desired, apps, parts.clock.nowMs()));
   });
+  for (const { spec, generation } of apps)
+    parts.managerLog('rollout-rolled-back', { app: spec.name, generation, by: 'rollback', reason: REASON });
+  return receipt;
 }
 
-/** @param {DesiredApp} app */
-function assertWindow({ spec: { name }, rollout }) {
-  if (rollout.isGuarded && rollout.windowMs) return;
-  throw new NclustError('ERR_NCLUST_NO_ROLLBACK', `"${name}" has no open rollback window.`, {
+/**
+ * @param {Desired} desired
+ * @param {number[]} ids
+ */
+function selectOpen({ apps }, ids) {
+  const chosen = apps.filter(({ slots }) => slots.some(({ id }) => ids.includes(id)));
+  const open = chosen.filter(({ rollout }) => rollout.isGuarded && rollout.windowMs);
+  if (open.length > 0) return open;
+  const names = chosen.map(({ spec }) => spec.name);
+  throw new NclustError('ERR_NCLUST_NO_ROLLBACK', `"${names.join('", "')}" has no open rollback window.`, {
     hint:
-      `Put the old code back, then: nclust reload ${shellQuote(name)}. ` +
+      `Put the old code back, then: nclust reload ${names.map(shellQuote).join(' ')}. ` +
       'A release of nclust deploy: nclust deploy <environment> revert',
-    data: { name },
+    data: { names },
   });
 }
 
@@ -45,15 +51,16 @@ function assertWindow({ spec: { name }, rollout }) {
  * @returns {Change}
  */
 function undo(desired, apps, atMs) {
-  const old = apps.flatMap(({ slots }) =>
-    slots.flatMap(({ id, former }) => (former?.want === 'up' ? { id, former } : [])),
+  const slots = apps.flatMap((app) =>
+    app.slots.flatMap(({ id, want, former }) => (former ? { id, want, former } : [])),
   );
+  const up = slots.filter(({ former }) => former.want !== 'down');
   return {
     desired: apps.reduce((sum, app) => {
       const { generation } = app;
       return replaceApp(sum, rollBack(app, { kind: 'rolled-back', generation, reason: REASON, slots: [], atMs }));
     }, desired),
-    up: old.map(({ id, former }) => ({ id, generation: former.generation })),
-    gone: [],
+    up: up.map(({ id, former }) => ({ id, generation: former.generation })),
+    gone: slots.filter(({ want, former }) => want === 'up' && former.want === 'down').map(({ id }) => id),
   };
 }

@@ -64,7 +64,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {string | null} signalledBy  The last command that sent a signal.
  * @property {number} [cpuMs]
  * @property {Promise<void>} [breakIn]  nclust has its inspector open. Resolves at the end.
- * @property {boolean} [isHung]  It is to be replaced, and its event loop is blocked.
+ * @property {boolean} [isHung]  Its event loop has been blocked for the whole `hang_timeout`.
  * @property {number} [snapshots]  Snapshots in progress. They block the program and take memory.
  */
 

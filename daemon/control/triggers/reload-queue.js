@@ -11,6 +11,7 @@ const APPS_AT_ONCE = 8;
  * @property {Trigger} trigger
  * @property {string} by  Trigger and reason: "watch: src/a.js changed".
  * @property {(app: DesiredApp) => number[]} choose  Picks the slots when the reload begins.
+ * @property {(end: 'replaced' | 'nothing' | 'failed') => void} [onEnd]
  */
 
 /**
@@ -19,7 +20,7 @@ const APPS_AT_ONCE = 8;
  */
 
 /**
- * All requests that arrive during a reload of an app lead to one more reload.
+ * All requests of a trigger that arrive during a reload of an app lead to one more reload.
  * @typedef {object} ReloadQueue
  * @property {(name: string, due: ReloadRequest) => void} enqueue
  * @property {(name: string) => boolean} isBusy
@@ -37,7 +38,7 @@ const APPS_AT_ONCE = 8;
 export function createReloadQueue({ reload, nowMs, managerLog }) {
   /** @type {Set<string>} */
   const busy = new Set();
-  /** @type {Map<string, ReloadRequest>} */
+  /** @type {Map<string, ReloadRequest[]>} */
   const pending = new Map();
   /** @type {Map<string, LastTurn>} */
   const lasts = new Map();
@@ -74,13 +75,16 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
     const turn = { atMs: nowMs(), by: due.by, problem: null };
     managerLog('triggered', { app: name, by: due.by });
     try {
-      if (await reload(name, due)) lasts.set(name, turn);
+      const hasReplaced = await reload(name, due);
+      if (hasReplaced) lasts.set(name, turn);
+      due.onEnd?.(hasReplaced ? 'replaced' : 'nothing');
     } catch (error) {
       const { message, code, data } = /** @type {{ message: string, code?: string, data?: { fault?: string } }} */ (
         error
       );
       managerLog('trigger-failed', { app: name, by: due.by, code, message, reason: data?.fault });
       lasts.set(name, { ...turn, atMs: nowMs(), problem: message });
+      due.onEnd?.('failed');
     }
   }
 
@@ -90,19 +94,19 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
    */
   async function begin(name, due) {
     busy.add(name);
-    for (let next = /** @type {ReloadRequest | undefined} */ (due); next; next = pending.get(name)) {
-      pending.delete(name);
+    for (let next = /** @type {ReloadRequest | undefined} */ (due); next; next = pending.get(name)?.shift()) {
       const room = waitForRoom(next.trigger);
       if (room) await room;
       await take(name, next);
       leaveRoom();
     }
+    pending.delete(name);
     busy.delete(name);
   }
 
   return {
     enqueue(name, due) {
-      if (busy.has(name)) pending.set(name, both(pending.get(name), due));
+      if (busy.has(name)) pending.set(name, addTo(pending.get(name) ?? [], due));
       else void begin(name, due); // Never rejects: take() records errors.
     },
     isBusy: (name) => busy.has(name),
@@ -114,10 +118,17 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
 }
 
 /**
- * @param {ReloadRequest | undefined} one
- * @param {ReloadRequest} other
- * @returns {ReloadRequest}
+ * Requests of different triggers differ in what they record.
+ * @param {ReloadRequest[]} waiting
+ * @param {ReloadRequest} due
+ * @returns {ReloadRequest[]}
  */
-function both(one, other) {
-  return one ? { ...one, choose: (app) => [...new Set([...one.choose(app), ...other.choose(app)])] } : other;
+function addTo(waiting, due) {
+  const same = due.trigger === 'health' ? undefined : waiting.find(({ trigger }) => trigger === due.trigger);
+  if (!same) return [...waiting, due];
+  const both = {
+    ...same,
+    choose: (/** @type {DesiredApp} */ app) => [...new Set([...same.choose(app), ...due.choose(app)])],
+  };
+  return waiting.map((one) => (one === same ? both : one));
 }

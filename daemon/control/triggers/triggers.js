@@ -31,11 +31,15 @@ import { createWatches } from './watches.js';
  */
 
 /**
+ * @typedef {{ reason: string, isDue: () => boolean, onEnd: NonNullable<ReloadRequest['onEnd']> }} Due
+ */
+
+/**
  * @typedef {object} Triggers
  * @property {() => void} sync  Called after every turn. Cheap if nothing has changed.
  * @property {(name: string, id: number) => SlotTriggers} describe
- * @property {(name: string, id: number, o: { reason: string, isDue: () => boolean }) => void} replace
- *   Replaces an instance that cannot serve, if it is still due when its turn comes.
+ * @property {(name: string, id: number, o: Due) => void} replace  Replaces an instance that cannot
+ *   serve, if it is still due when its turn comes.
  * @property {() => string[]} notices  One for each app whose watch has ended. One for each app whose
  *   last trigger failed, until all of its instances have started again.
  * @property {() => void} close
@@ -80,9 +84,10 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
    * @param {ReloadRequest['trigger']} trigger
    * @param {string} reason
    * @param {ReloadRequest['choose']} choose
+   * @param {ReloadRequest['onEnd']} [onEnd]
    */
-  function ask(name, trigger, reason, choose) {
-    reloadQueue.enqueue(name, { trigger, by: `${trigger}: ${oneLine(reason)}`, choose });
+  function ask(name, trigger, reason, choose, onEnd) {
+    reloadQueue.enqueue(name, { trigger, by: `${trigger}: ${oneLine(reason)}`, choose, onEnd });
   }
 
   /**
@@ -176,8 +181,8 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
       memory: memory.describe(id),
       last: reloadQueue.last(name),
     }),
-    replace: (name, id, { reason, isDue }) =>
-      ask(name, 'health', reason, (app) => (isDue() ? wanted(app).filter((one) => one === id) : [])),
+    replace: (name, id, { reason, isDue, onEnd }) =>
+      ask(name, 'health', reason, (app) => (isDue() ? wanted(app).filter((one) => one === id) : []), onEnd),
     notices: () => [
       ...watches.notices(),
       ...control.registry.desired.apps.flatMap(({ spec: { name } }) => {

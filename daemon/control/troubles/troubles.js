@@ -96,7 +96,6 @@ export function createTroubles({ control, parts, metrics, past, takeFrame, healt
       frames.restore(listFrames(standings));
     }
     const apps = facts.collect(incidents, sockets, nowMs);
-    health.look(apps, nowMs);
     const found = judge(apps, standings, nowMs);
     standings = found.standings;
     considerFrames(apps, standings);
@@ -106,6 +105,7 @@ export function createTroubles({ control, parts, metrics, past, takeFrame, healt
       control.journal.send({ type: 'trouble', at: nowMs, hasBegun, ...trouble });
     }
     if (found.changes.length > 0) keep();
+    health.look(apps, nowMs);
   }
 
   /**

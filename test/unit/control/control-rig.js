@@ -217,6 +217,7 @@ export function createRig({ seed = 0 } = {}) {
               control: rig.control,
               replace: (...about) => rig.triggers.replace(...about),
               readTables: (pids) => new Map(pids.map((pid) => [pid, rig.connections(pid)])),
+              isInDiskWait: () => false,
             }),
             lookAt: () => ({ atMono: clock.nowMs(), state: 'R', cpuMs: clock.nowMs(), delayMs: 0 }),
           })

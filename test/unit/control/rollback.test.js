@@ -440,4 +440,35 @@ describe('nclust rollback', () => {
     await Promise.all([rig.call('rollback', { targets: ['api'], token }), rig.turn(100)]);
     expect(rig.events.filter(({ event }) => event === 'rollout-rolled-back')).toHaveLength(1);
   });
+
+  test('an instance that was added in the window and one that was stopped before are rolled back, too', async () => {
+    void rig.call('stop', { targets: ['1'] });
+    await rig.turn(2_000);
+    reload();
+    await rig.turn(5_000);
+    void rig.call('scale', { target: 'api', instances: '3' });
+    await rig.turn(1_000);
+    const back = rollback();
+    await rig.turn(3_000);
+    expect([back.state, of('1').length, of('2').length]).toEqual(['done', 2, 0]);
+    expect(rig.wanted()).toEqual(['api/0', 'api/2']);
+  });
+
+  test('all takes the apps that have an open window', async () => {
+    void rig.start({ name: 'other' });
+    await rig.turn(5_000);
+    reload();
+    await rig.turn(5_000);
+    const back = watch(rig.call('rollback', { targets: ['all'] }));
+    await rig.turn(2_000);
+    expect(back.result.slots.map(({ name }) => name)).toEqual(['api', 'api']);
+  });
+
+  test('a change that cannot be saved is not logged', async () => {
+    reload();
+    await rig.turn(5_000);
+    rig.store.isFull = true;
+    await expect(rig.call('rollback', { targets: ['api'] })).rejects.toThrow('full');
+    expect(rig.events.filter(({ event }) => event === 'rollout-rolled-back')).toEqual([]);
+  });
 });

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createMetricsRig, reportOf } from '../metrics/metrics-rig.js';
 
 let rig;
@@ -87,6 +87,9 @@ test('a replacement that does not start leaves the old instance, and is not trie
   expect(rig.events.filter(({ event }) => event === 'trigger-failed')).toMatchObject([
     { by: 'health: hung for 30s', message: 'the script is missing' },
   ]);
+  expect(await replacement()).toEqual({ held: 'failed' });
+  await pass(600);
+  expect(triggered()).toHaveLength(2);
 });
 
 test('a hung instance is not kept for a rollback', async () => {
@@ -105,4 +108,66 @@ test('an instance that answers again before its time is not replaced', async () 
   hung.clear();
   await pass(60);
   expect(triggered()).toEqual([]);
+});
+
+describe('a worker whose turn comes later', () => {
+  let end;
+  let release;
+
+  beforeEach(async () => {
+    await start();
+    await pass(2);
+    rig.preflight = () =>
+      new Promise((resolve, reject) => {
+        release = resolve;
+        end = reject;
+      });
+    rig.triggers.replace('api', 3, { reason: 'test', isDue: () => true, onEnd: () => {} });
+    await pass(1);
+    hang(0);
+    await pass(32);
+    rig.preflight = async () => {};
+  });
+
+  const spared = () => triggered().filter((by) => by.includes('hung')).length;
+
+  test('the worker is replaced if it is still due', async () => {
+    end(new Error('later'));
+    await pass(10);
+    expect(died()).toMatchObject([{ slot: 0, cause: 'unhealthy' }]);
+  });
+
+  test('the worker stays if a debugger is attached by then, and is replaced after that', async () => {
+    rig.connections = () => ({ isInspected: true, hasInput: true });
+    await pass(2);
+    end(new Error('later'));
+    await pass(20);
+    expect(died()).toEqual([]);
+    rig.connections = () => ({ isInspected: false, hasInput: true });
+    await pass(60);
+    expect([died().length, spared() > 0, release !== undefined]).toEqual([1, true, true]);
+  });
+});
+
+test('only a worker that has hung for the whole time is killed at once', async () => {
+  await start();
+  await pass(2);
+  hang(0);
+  await pass(10);
+  const stopping = rig.call('stop', { targets: ['api'] });
+  await rig.turn(3_000);
+  await stopping;
+  const limits = rig.keeper.requests
+    .filter(({ verb }) => verb === 'retire')
+    .map(({ params: { killTimeoutMs } }) => killTimeoutMs);
+  expect(limits).toHaveLength(4);
+  expect(limits).not.toContain(0);
+});
+
+test('hang_timeout 0 replaces no worker', async () => {
+  await start({ hangTimeoutMs: 0 });
+  await pass(2);
+  hang(0);
+  await pass(100);
+  expect([triggered(), await replacement()]).toEqual([[], null]);
 });

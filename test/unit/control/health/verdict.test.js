@@ -19,28 +19,29 @@ const worker = (at, o = {}) => ({
   ...o,
 });
 
-const patient = (at, { isBooted = true, isInspected = false, hasInput = false, ...o } = {}) => ({
+const patient = (at, { isBooted = true, isInspected = false, hasInput = false, isInDiskWait = false, ...o } = {}) => ({
   worker: worker(at, o),
-  isBooted,
-  isInspected,
-  hasInput,
+  ...{ isBooted, isInspected, hasInput, isInDiskWait },
 });
 
 /** Four workers, of which the first ones have these faults. */
 const app = (faults, { count = 4, ...o } = {}) => ({
   patients: Array.from({ length: count }, (_, at) => patient(at, faults[at])),
+  wanted: count,
   isCluster: true,
   hangTimeoutMs: null,
-  asked: new Set(),
+  asked: new Map(),
   replaced: 0,
   ...o,
 });
 
 const blocked = (ms = 20 * S, o = {}) => ({ reportAgeMs: ms, ...o });
-const verdictOf = (one, before = new Map(), nowMs = NOW) => judgeHealth(one, before, nowMs).verdicts.get('i0') ?? null;
+/** From the start of control, an hour ago. */
+const judge = (one, signs = new Map(), nowMs = NOW) => judgeHealth(one, { signs, fromMs: NOW - 3_600 * S }, nowMs);
+const verdictOf = (one, ...more) => judge(one, ...more).verdicts.get('i0') ?? null;
 
 test('an app without a sign has no verdict', () => {
-  expect(judgeHealth(app([]), new Map(), NOW)).toEqual({ signs: new Map(), verdicts: new Map() });
+  expect(judge(app([]))).toEqual({ signs: new Map(), verdicts: new Map() });
 });
 
 const SIGNS = [
@@ -67,6 +68,7 @@ const HELD = [
   ['it gets no CPU', [blocked(20 * S, { activity: 'no-cpu' })], 'machine'],
   ['a debugger is attached', [blocked(20 * S, { isInspected: true })], 'inspected'],
   ['its main module is loaded', [blocked(20 * S, { isBooted: false })], 'loading'],
+  ['a thread of its pool waits for a disk', [{ poolWaitMs: 20 * S, isInDiskWait: true }], 'machine'],
   ['half of the workers show the same', [blocked(), blocked()], 'shared'],
   ['all show the same', [blocked(), blocked(), blocked(), blocked()], 'shared'],
   ['no request waits', [blocked(20 * S, { http: { activeRequests: 0 } })], 'harmless'],
@@ -115,8 +117,8 @@ const BRAKES = [
   ['one of four', { replaced: 1 }, true],
   ['one of six', { replaced: 1, count: 6 }, false],
   ['two of six', { replaced: 2, count: 6 }, true],
-  ['another one is asked for', { asked: new Set(['i3']) }, true],
-  ['itself is asked for', { asked: new Set(['i0']) }, false],
+  ['another one is asked for', { asked: new Map([['i3', { hasFailed: false }]]) }, true],
+  ['itself is asked for', { asked: new Map([['i0', { hasFailed: false }]]) }, false],
 ];
 
 test.each(BRAKES)('the brake after replacements: %s', (_, o, isBraked) => {
@@ -125,17 +127,42 @@ test.each(BRAKES)('the brake after replacements: %s', (_, o, isBraked) => {
   else expect(verdict).toHaveProperty('atMs');
 });
 
+test('a worker that is not online is no sibling that is fine', () => {
+  expect(verdictOf(app([blocked()], { wanted: 6 }))).toEqual({ held: 'shared' });
+  expect(verdictOf(app([blocked()], { count: 1, wanted: 2 }))).toEqual({ held: 'shared' });
+  expect(verdictOf(app([blocked()], { wanted: 5 }))).toHaveProperty('atMs');
+});
+
+test('an instance whose replacement has failed is not replaced for now', () => {
+  expect(verdictOf(app([blocked()], { asked: new Map([['i0', { hasFailed: true }]]) }))).toEqual({ held: 'failed' });
+});
+
+test('a block that ends and begins again between two looks counts from its beginning', () => {
+  const first = judge(app([blocked(25 * S)]));
+  expect(judge(app([blocked(5 * S)]), first.signs, NOW + 3 * S).verdicts.get('i0')).toEqual({ atMs: NOW + 28 * S });
+});
+
+test('the time before this control does not count', () => {
+  const { verdicts } = judgeHealth(app([blocked(60 * S)]), { signs: new Map(), fromMs: NOW - S }, NOW);
+  expect(verdicts.get('i0')).toEqual({ atMs: NOW + 29 * S });
+});
+
+test('a full heap counts from when it was found', () => {
+  const first = judge(app([{ wallTimes: 2 }]));
+  expect(judge(app([{ wallTimes: 2 }]), first.signs, NOW + 20 * S).verdicts.get('i0')).toEqual({ atMs: NOW + 30 * S });
+});
+
 describe('an excuse', () => {
   test('the time of an excuse does not count when it is over', () => {
-    const stopped = judgeHealth(app([blocked(60 * S, { activity: 'stopped' })]), new Map(), NOW);
+    const stopped = judge(app([blocked(60 * S, { activity: 'stopped' })]));
     expect(stopped.signs.get('i0')).toEqual({ kind: 'loop-blocked', sinceMs: NOW });
-    const goesOn = judgeHealth(app([blocked(61 * S)]), stopped.signs, NOW + S);
+    const goesOn = judge(app([blocked(61 * S)]), stopped.signs, NOW + S);
     expect(goesOn.verdicts.get('i0')).toEqual({ atMs: NOW + 30 * S });
   });
 
   test('the time of an excuse does not count for another sign', () => {
-    const stopped = judgeHealth(app([blocked(60 * S, { activity: 'stopped' })]), new Map(), NOW);
-    const other = judgeHealth(app([{ poolWaitMs: 50 * S }]), stopped.signs, NOW + S);
+    const stopped = judge(app([blocked(60 * S, { activity: 'stopped' })]));
+    const other = judge(app([{ poolWaitMs: 50 * S }]), stopped.signs, NOW + S);
     expect(other.verdicts.get('i0')).toEqual({ atMs: NOW + 30 * S });
   });
 });

@@ -151,6 +151,21 @@ describe.runIf(process.platform === 'linux')('readConnections()', () => {
     await vi.waitFor(() => expect(read()).toEqual({ isInspected: false, hasInput: true }));
   });
 
+  test('input in a connection to another server is not that of a client', async () => {
+    const server = createServer((client) => void client.write('hello')).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+    const code = `require('net').connect({ port: ${port}, host: '127.0.0.1' }, () => {
+      console.log('connected');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    })`;
+    const app = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void app.kill('SIGKILL'));
+    await once(app.stdout, 'data');
+    expect(readConnections([app.pid]).get(app.pid)).toEqual({ isInspected: false, hasInput: false });
+  });
+
   test('a debugger that is attached to a process is found', async () => {
     const port = await takePort();
     const app = spawn(process.execPath, [`--inspect=127.0.0.1:${port}`, '-e', 'setInterval(() => {}, 1e6)'], {
