@@ -29,11 +29,12 @@ export function createHealth({
   let signs = new Map();
   /** @type {Map<string, Replacement>} */
   let verdicts = new Map();
-  /** Replacements that were asked for, by instance. @type {Map<string, { id: number, atMs: number, hasFailed: boolean }>} */
+  /** @typedef {{ id: number, atMs: number, hasFailed: boolean }} Request */
+  /** By instance. @type {Map<string, Request>} */
   const requests = new Map();
   /** @type {Set<string>} */
   let hung = new Set();
-  /** What was before this control is not known. @type {number | null} */
+  /** When this control looked first. @type {number | null} */
   let firstMs = null;
 
   /**

@@ -127,7 +127,7 @@ test.each(BRAKES)('the brake after replacements: %s', (_, o, isBraked) => {
   else expect(verdict).toHaveProperty('atMs');
 });
 
-test('a worker that is not online is no sibling that is fine', () => {
+test('a worker that is down counts as one with the same fault', () => {
   expect(verdictOf(app([blocked()], { wanted: 6 }))).toEqual({ held: 'shared' });
   expect(verdictOf(app([blocked()], { count: 1, wanted: 2 }))).toEqual({ held: 'shared' });
   expect(verdictOf(app([blocked()], { wanted: 5 }))).toHaveProperty('atMs');
