@@ -146,7 +146,12 @@ export function createHealth({
     of: (instanceId) => verdicts.get(instanceId) ?? null,
     /** @param {number} ms  By which the clock of the machine has jumped. */
     moveTimes(ms) {
-      signs = new Map([...signs].map(([instanceId, sign]) => [instanceId, { ...sign, sinceMs: sign.sinceMs + ms }]));
+      signs = new Map(
+        [...signs].map(([instanceId, sign]) => [
+          instanceId,
+          { ...sign, sinceMs: sign.sinceMs + ms, seenMs: sign.seenMs + ms },
+        ]),
+      );
       for (const request of requests.values()) request.atMs += ms;
       if (firstMs !== null) firstMs += ms;
     },

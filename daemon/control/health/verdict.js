@@ -28,7 +28,11 @@ const ANSWERED_MS = 30_000;
 
 /** @typedef {{ kind: 'loop-blocked' | 'pool-stuck' | 'memory-wall', sinceMs: number }} Sign */
 
-/** @typedef {Map<string, Sign>} Signs  By instance. `sinceMs`: since when only the app is the cause. */
+/**
+ * By instance. `sinceMs` is later than the real beginning, by the time that an excuse explains.
+ * `seenMs`: the time of the look.
+ * @typedef {Map<string, Sign & { seenMs: number }>} Signs
+ */
 
 /**
  * @param {object} app
@@ -57,10 +61,14 @@ export function judgeHealth({ patients, wanted, isCluster, hangTimeoutMs, asked,
     const id = /** @type {string} */ (patient.worker.instanceId);
     const sign = /** @type {Sign} */ (findSign(patient.worker, nowMs));
     const excuse = findExcuse(patient, sign);
-    // Time that an excuse explains does not count.
-    const sinceMs = excuse ? nowMs : findSince(sign, before.signs.get(id), before.fromMs);
-    signs.set(id, { ...sign, sinceMs });
-    if (limitMs === 0) continue;
+    const known = before.signs.get(id);
+    const sinceMs = excuse
+      ? Math.min(nowMs, (known?.sinceMs ?? nowMs) + nowMs - (known?.seenMs ?? nowMs))
+      : findSince(sign, known, before.fromMs);
+    signs.set(id, { ...sign, sinceMs, seenMs: nowMs });
+    // The first look does not show yet what a blocked process does.
+    const isUnknown = sign.kind === 'loop-blocked' && patient.worker.activity === null;
+    if (limitMs === 0 || isUnknown) continue;
     const request = asked.get(id);
     const fault = isShared ? 'shared' : isHarmful(patient, sign, nowMs) ? null : 'harmless';
     const held = excuse ?? fault ?? (request?.hasFailed ? 'failed' : isFull && !request ? 'brake' : null);

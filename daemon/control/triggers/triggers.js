@@ -181,8 +181,15 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
       memory: memory.describe(id),
       last: reloadQueue.last(name),
     }),
-    replace: (name, id, { reason, isDue, onEnd }) =>
-      ask(name, 'health', reason, (app) => (isDue() ? wanted(app).filter((one) => one === id) : []), onEnd),
+    replace(name, id, { reason, isDue, onEnd }) {
+      /** Decided when its turn comes. @type {boolean | null} */
+      let isMeant = null;
+      const choose = (/** @type {DesiredApp} */ app) => {
+        isMeant ??= isDue();
+        return isMeant ? wanted(app).filter((one) => one === id) : [];
+      };
+      ask(name, 'health', reason, choose, onEnd);
+    },
     notices: () => [
       ...watches.notices(),
       ...control.registry.desired.apps.flatMap(({ spec: { name } }) => {

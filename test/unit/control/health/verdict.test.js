@@ -155,9 +155,22 @@ test('a full heap counts from when it was found', () => {
 describe('an excuse', () => {
   test('the time of an excuse does not count when it is over', () => {
     const stopped = judge(app([blocked(60 * S, { activity: 'stopped' })]));
-    expect(stopped.signs.get('i0')).toEqual({ kind: 'loop-blocked', sinceMs: NOW });
+    expect(stopped.signs.get('i0')).toEqual({ kind: 'loop-blocked', sinceMs: NOW, seenMs: NOW });
     const goesOn = judge(app([blocked(61 * S)]), stopped.signs, NOW + S);
     expect(goesOn.verdicts.get('i0')).toEqual({ atMs: NOW + 30 * S });
+  });
+
+  test('the time before an excuse counts', () => {
+    const first = judge(app([blocked(20 * S)]));
+    const starved = judge(app([blocked(22 * S, { activity: 'no-cpu' })]), first.signs, NOW + 2 * S);
+    expect(starved.verdicts.get('i0')).toEqual({ held: 'machine' });
+    const goesOn = judge(app([blocked(23 * S)]), starved.signs, NOW + 3 * S);
+    expect(goesOn.verdicts.get('i0')).toEqual({ atMs: NOW - 20 * S + 2 * S + 30 * S });
+  });
+
+  test('the first look at a blocked instance decides nothing', () => {
+    const first = judge(app([blocked(60 * S, { activity: null })]));
+    expect([first.verdicts.size, first.signs.get('i0').sinceMs]).toEqual([0, NOW - 60 * S]);
   });
 
   test('the time of an excuse does not count for another sign', () => {
