@@ -18,6 +18,7 @@ const TABLE = {
   'daemon/control/api/saved-list.js': ['renameSync', HOME],
   'daemon/control/api/server.js': ['mkdirSync renameSync rmSync statSync', HOME],
   'daemon/control/api/update.js': ['existsSync', INSTALLED],
+  'daemon/control/host/activity-kind.js': ['namesIn', SYSTEM],
   'daemon/control/host/oom-kills.js': ['readIfThere', SYSTEM],
   'daemon/control/host/processes.js': ['readdirSync statSync', SYSTEM],
   'daemon/control/host/socket-holder.js': ['namesIn readlinkSync', SYSTEM],

@@ -129,9 +129,12 @@ test.runIf(process.platform === 'linux')(
 );
 
 describe.runIf(process.platform === 'linux')('readConnections()', () => {
+  /** The other process is killed at the end. */
+  const ignoreReset = () => {};
+
   /** @param {number} port */
   async function open(port) {
-    const client = connect(port, '127.0.0.1');
+    const client = connect(port, '127.0.0.1').on('error', ignoreReset);
     onTestFinished(() => void client.destroy());
     await once(client, 'connect');
     return client;
@@ -152,7 +155,7 @@ describe.runIf(process.platform === 'linux')('readConnections()', () => {
   });
 
   test('input in a connection to another server is not that of a client', async () => {
-    const server = createServer((client) => void client.write('hello')).listen(0, '127.0.0.1');
+    const server = createServer((client) => void client.on('error', ignoreReset).write('hello')).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
